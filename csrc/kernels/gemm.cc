@@ -22,6 +22,8 @@ using tile::VecOf;
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
 constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+// With one block of a: columns of b that are packed and used before the next, rows read at a time.
+constexpr int64_t kShortSlab = 64, kShortRowsRead = 16;
 constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
 constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
 constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
@@ -107,37 +109,69 @@ DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx,
   }
 }
 
+// The part of b that is packed next, asked for while the tiles before it are computed.
+template <class T>
+struct Ahead {
+  const T* x;
+  int64_t row, rows, columns;
+  int64_t sent = 0;  // rows
+  DYGRAPH_INLINE void Send(int64_t share, int64_t of) {
+    for (const int64_t end = rows * share / of; sent < end; ++sent) {
+      for (int64_t q = 0; q < columns; q += 64 / static_cast<int64_t>(sizeof(T)))
+        __builtin_prefetch(x + sent * row + q, 0, 2);
+    }
+  }
+};
+
 template <class T, class Tile>
 DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a,
                            const Operand<T>& b, T beta, T* c, int64_t ldc, T* a_pack, T* b_pack) {
   constexpr int kBytes = Tile::kBytes, kRows = Tile::kRows, kVecs = Tile::kVecs;
   constexpr int64_t kColumns = kColumnsOf<T, Tile>;
-  for (int64_t j0 = 0; j0 < n; j0 += kSlab) {
-    int64_t nj = std::min(kSlab, n - j0);
-    for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
-      int64_t np = std::min(kDepth, k - p0);
-      T scale = p0 == 0 ? beta : T(1);
+  // One block of a is packed once for all columns. Those of b then follow few at a time, packed and
+  // read again within the second cache.
+  const bool one_block = m <= kBlockRows;
+  const int64_t slab = one_block ? kShortSlab : kSlab;
+  const int64_t rows_read = one_block ? kShortRowsRead : kRowsRead;
+  const auto pack_rows = [&](int64_t i0, int64_t p0, int64_t np) __attribute__((always_inline)) {
+    int64_t ni = std::min(kBlockRows, m - i0);
+    for (int64_t i = 0; i < ni; i += kRows) {
+      PackPanel<T, kRows>(a.x + (i0 + i) * a.row + p0 * a.column, a.row, a.column,
+                          std::min<int64_t>(kRows, ni - i), np, a_pack + i * np);
+    }
+  };
+  for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
+    int64_t np = std::min(kDepth, k - p0);
+    T scale = p0 == 0 ? beta : T(1);
+    if (one_block) pack_rows(0, p0, np);
+    for (int64_t j0 = 0; j0 < n; j0 += slab) {
+      int64_t nj = std::min(slab, n - j0);
       // Rows of b as they lie are read some at a time, across all panels.
       const int64_t whole = b.column == 1 ? nj / kColumns * kColumns : 0;
-      for (int64_t p = 0; whole > 0 && p < np; p += kRowsRead) {
+      for (int64_t p = 0; whole > 0 && p < np; p += rows_read) {
         for (int64_t j = 0; j < whole; j += kColumns) {
           PackPanel<T, kColumns>(b.x + (p0 + p) * b.row + j0 + j, 1, b.row, kColumns,
-                                 std::min(kRowsRead, np - p), b_pack + j * np + p * kColumns);
+                                 std::min(rows_read, np - p), b_pack + j * np + p * kColumns);
         }
       }
       for (int64_t j = whole; j < nj; j += kColumns) {
         PackPanel<T, kColumns>(b.x + p0 * b.row + (j0 + j) * b.column, b.column, b.row,
                                std::min<int64_t>(kColumns, nj - j), np, b_pack + j * np);
       }
+      Ahead<T> ahead = {b.x + p0 * b.row + j0 + slab, b.row, np, std::min(slab, n - j0 - slab)};
+      if (j0 + slab >= n) {
+        ahead = {b.x + (p0 + np) * b.row, b.row, std::min(kDepth, k - p0 - np), std::min(slab, n)};
+      }
+      if (!one_block || b.column != 1) ahead.rows = 0;
+      const int64_t tiles = (nj + kColumns - 1) / kColumns * ((m + kRows - 1) / kRows);
+      int64_t tile = 0;
       for (int64_t i0 = 0; i0 < m; i0 += kBlockRows) {
         CheckInterrupt();
         int64_t ni = std::min(kBlockRows, m - i0);
-        for (int64_t i = 0; i < ni; i += kRows) {
-          PackPanel<T, kRows>(a.x + (i0 + i) * a.row + p0 * a.column, a.row, a.column,
-                              std::min<int64_t>(kRows, ni - i), np, a_pack + i * np);
-        }
+        if (!one_block) pack_rows(i0, p0, np);
         for (int64_t j = 0; j < nj; j += kColumns) {
           for (int64_t i = 0; i < ni; i += kRows) {
+            ahead.Send(++tile, tiles);
             T* to = c + (i0 + i) * ldc + j0 + j;
             int64_t rows = std::min<int64_t>(kRows, ni - i),
                     columns = std::min<int64_t>(kColumns, nj - j);

@@ -143,6 +143,7 @@ def conv(n, c, size, out_c, kernel, pad=0, stride=1, groups=1):
 LIBRARY_CASES = {
     "convolution of images": conv(16, 32, 14, 32, 3, pad=1),
     "convolution of one image": conv(1, 32, 60, 64, 3, pad=1),
+    "convolution of one image, many channels": conv(1, 64, 14, 320, 3, pad=1),
     "convolution, three images": conv(3, 24, 41, 40, 5, pad=2, stride=2),
     "convolution, many channels": conv(4, 256, 4, 256, 3, pad=1),
     "convolution, 1 x 1": conv(4, 128, 28, 256, 1),

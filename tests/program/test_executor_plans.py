@@ -17,12 +17,12 @@ PIXELS = 16  # with 32 channels enough work for a filter in another order
 class Residual(dygraph.Layer):
     """Two convolutions with batch_norm, a way around them, relu; the ways a network uses them."""
 
-    def __init__(self):
+    def __init__(self, width=32):
         super().__init__()
-        self.first = nn.Conv2D(8, 32, 3, padding=1, bias_attr=False)
-        self.first_norm = nn.BatchNorm2D(32)
-        self.second = nn.Conv2D(32, 32, 3, padding=1, bias_attr=False)
-        self.second_norm = nn.BatchNorm2D(32)
+        self.first = nn.Conv2D(8, width, 3, padding=1, bias_attr=False)
+        self.first_norm = nn.BatchNorm2D(width)
+        self.second = nn.Conv2D(width, width, 3, padding=1, bias_attr=False)
+        self.second_norm = nn.BatchNorm2D(width)
 
     def forward(self, x):
         x = dygraph.relu(self.first_norm(self.first(x)))
@@ -33,10 +33,9 @@ def image(batch=1, seed=0):
     return numbers(batch, 8, PIXELS, PIXELS, seed=seed)
 
 
-@pytest.fixture
-def net():
+def residual(width):
     dygraph.seed(3)
-    layer = Residual()
+    layer = Residual(width)
     rng = np.random.default_rng(4)
     for norm in (layer.first_norm, layer.second_norm):
         for name, value in norm.state_dict().items():
@@ -44,6 +43,11 @@ def net():
             value.set_value(rng.uniform(low, 1.5, value.shape).astype("float32"))
     layer.eval()
     return layer
+
+
+@pytest.fixture
+def net():
+    return residual(32)
 
 
 def described(layer, shape=(8, PIXELS, PIXELS)):
@@ -61,7 +65,9 @@ def types(program):
     return [op.type for op in program.global_block().ops]
 
 
-def test_a_test_network_has_the_bits_of_its_calls(net):
+@pytest.mark.parametrize("width", [32, 272])  # filters in one part; in parts for one image
+def test_a_test_network_has_the_bits_of_its_calls(width):
+    net = residual(width)
     program, out = described(net)
     assert types(program).count("batch_norm") == 2  # the description says what was called
     executor, scope = static.Executor(), static.Scope()
@@ -375,9 +381,14 @@ def test_a_program_whose_filters_are_kept_once_is_saved_and_read_again(deep, tmp
 def test_a_filter_that_is_kept_once_serves_every_size(deep, batches):
     layer, folder = deep
     loaded = dygraph.jit.load(folder)
-    for batch in batches:
+    before = dygraph.memory.used()
+    for batch in batches * 2:
         x = dygraph.to_variable(numbers(batch, *DEEP, seed=batch))
         assert loaded(x).numpy().tobytes() == layer(x).numpy().tobytes()
+    assert dygraph.memory.used() - before < 4.5 * FILTER  # at most one more order of the four
+    filters = sorted(part.weight.numpy().tobytes() for part in layer.parts)
+    got = [loaded.scope.find_var(n).get().numpy().tobytes() for n in weight_names(loaded)]
+    assert sorted(got) == filters
 
 
 def test_another_library_reads_the_filter_that_was_kept(deep):

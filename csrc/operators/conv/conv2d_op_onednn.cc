@@ -1,5 +1,5 @@
 // Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
-// them. Ready primitives are kept by shape. Some 800 lines because images and volumes, both ways,
+// them. Ready primitives are kept by shape. Some 900 lines because images and volumes, both ways,
 // share one cache and one packing.
 #include <array>
 #include <atomic>
@@ -476,6 +476,12 @@ bool HasShortLines(const Geometry& g) {
          g.out_c * g.h.kernel * line <= kMostTaps;
 }
 
+// The filter of some output channels, from `channel` on, and the convolution that reads it.
+struct FilterPart {
+  std::shared_ptr<const Convolution> owner;
+  int64_t channel;
+};
+
 // Pieces of a convolution and what computes them.
 struct Cut {
   std::vector<conv::Piece> pieces;
@@ -490,7 +496,17 @@ struct Cut {
     }
   }
   static bool Alike(const Geometry& a, const Geometry& b) {
-    return a.n == b.n && a.h.size == b.h.size && a.h.before == b.h.before && a.h.after == b.h.after;
+    return a.n == b.n && a.out_c == b.out_c && a.h.size == b.h.size && a.h.before == b.h.before &&
+           a.h.after == b.h.after;
+  }
+  // The filter in parts: one for each range of output channels, with the first piece that reads it.
+  std::vector<FilterPart> FilterParts() const {
+    std::vector<FilterPart> parts;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (parts.empty() || pieces[i].channel > parts.back().channel)
+        parts.push_back({owners[i], pieces[i].channel});
+    }
+    return parts;
   }
   // f(piece, its convolution, its number) for all, on the pool.
   template <class F>
@@ -500,22 +516,29 @@ struct Cut {
   }
 };
 
-// A filter as each piece wants it: as a rule all want the same.
+// A filter, [out_c, ...], as each piece wants it: as a rule all of the same channels want the same.
 class PackedForPieces {
  public:
-  // `first`: as the first piece wants it, or nullptr; plain() gives it as it was.
-  template <class F>
-  PackedForPieces(const Cut& cut, const float* first, const F& plain) {
+  // kept(channel): as the first piece with these channels wants it, or nullptr; plain() gives all
+  // of it as it was.
+  template <class Kept, class F>
+  PackedForPieces(const Cut& cut, int64_t taps, const Kept& kept, const F& plain) {
     for (size_t i = 0; i < cut.owners.size(); ++i) {
       const Convolution& owner = *cut.owners[i];
-      size_t j = 0;
-      while (j < i && cut.owners[j] != cut.owners[i] && !cut.owners[j]->PacksAlike(owner)) ++j;
-      if (j < i || (i == 0 && first)) {
-        data_.push_back(j < i ? data_[j] : first);
-        continue;
+      const int64_t channel = cut.pieces[i].channel;
+      bool first = true;  // with these channels
+      const float* data = nullptr;
+      for (size_t j = 0; j < i && !data; ++j) {
+        if (cut.pieces[j].channel != channel) continue;
+        first = false;
+        if (cut.owners[j] == cut.owners[i] || cut.owners[j]->PacksAlike(owner)) data = data_[j];
       }
-      rooms_.push_back(std::make_unique<Scratch>(CPUPlace(), owner.packed_bytes()));
-      data_.push_back(owner.Pack(plain(), rooms_.back()->as<float>()));
+      if (first) data = kept(channel);
+      if (!data) {
+        rooms_.push_back(std::make_unique<Scratch>(CPUPlace(), owner.packed_bytes()));
+        data = owner.Pack(plain() + channel * taps, rooms_.back()->as<float>());
+      }
+      data_.push_back(data);
     }
   }
   const float* of(int64_t piece) const { return data_[piece]; }
@@ -524,6 +547,13 @@ class PackedForPieces {
   std::vector<std::unique_ptr<Scratch>> rooms_;
   std::vector<const float*> data_;
 };
+
+// For all pixels the numbers of some channels, `step` apart.
+void CopyChannels(const float* from, int64_t from_step, float* to, int64_t to_step,
+                  int64_t channels, int64_t pixels) {
+  for (int64_t p = 0; p < pixels; ++p)
+    std::copy_n(from + p * from_step, channels, to + p * to_step);
+}
 
 template <class T>
 void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
@@ -535,7 +565,8 @@ void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
   }
   if (HasFewChannels(g)) return BackwardFewChannels(dy, filter, g, dx);
   const Cut cut(kBackwardInput, conv::CutBackwardInput(g), false, kPlain);
-  const PackedForPieces packed(cut, nullptr, [=] { return filter; });
+  const PackedForPieces packed(
+      cut, 0, [](int64_t) { return nullptr; }, [=] { return filter; });
   cut.ForEach([&](const conv::Piece& p, const Convolution& convolution, int64_t i) {
     convolution.BackwardInput(dy + p.y, packed.of(i), dx + p.x);
   });
@@ -553,8 +584,7 @@ void ToFilter(const float* x, const float* dy, const Geometry& g, float* filter,
       some.out_c = std::min(by.channels, g.out_c - first);
       Scratch room(CPUPlace(), static_cast<size_t>(rows * some.out_c) * sizeof(float));
       float* own = room.as<float>();
-      for (int64_t r = 0; r < rows; ++r)
-        std::copy_n(dy + r * g.out_c + first, some.out_c, own + r * some.out_c);
+      CopyChannels(dy + first, g.out_c, own, some.out_c, some.out_c, rows);
       GetConvolution(kBackwardFilter, some, bias != nullptr)
           ->BackwardFilter(x, own, filter + first * taps, bias ? bias + first : nullptr);
     });
@@ -583,41 +613,83 @@ void ToFilter(const float* x, const float* dy, const Geometry& g, float* filter,
   if (bias) add(bias, g.out_c, sums + size);
 }
 
-// A filter in a convolution's order.
+// A filter in the order of convolutions, one part behind the other.
 struct PackedFilter : KeptForm::Form {
-  std::shared_ptr<const Convolution> owner;
-  PackedFilter(std::shared_ptr<const Convolution> convolution, const Tensor& filter)
-      : Form(convolution->packed_bytes(), Library::kOneDNN),
-        owner(std::move(convolution)),
+  PackedFilter(std::vector<FilterPart> parts, const Tensor& filter)
+      : Form(Bytes(parts), Library::kOneDNN),
+        parts_(std::move(parts)),
         dims_(filter.dims()),
-        room_(Storage::Make(CPUPlace(), owner->packed_bytes())) {
-    owner->Pack(filter.data<float>(), static_cast<float*>(room_->data()));
+        room_(Storage::Make(CPUPlace(), Bytes(parts_))) {
+    char* to = static_cast<char*>(room_->data());
+    for (const FilterPart& part : parts_) {
+      part.owner->Pack(filter.data<float>() + part.channel * Taps(), reinterpret_cast<float*>(to));
+      to += part.owner->packed_bytes();
+    }
   }
   // A copy in another place.
   PackedFilter(const PackedFilter& other, Ref<Storage> room)
-      : Form(other.owner->packed_bytes(), Library::kOneDNN),
-        owner(other.owner),
+      : Form(Bytes(other.parts_), Library::kOneDNN),
+        parts_(other.parts_),
         dims_(other.dims_),
         room_(std::move(room)) {
-    std::memcpy(room_->data(), other.data(), owner->packed_bytes());
+    std::memcpy(room_->data(), other.room_->data(), Bytes(parts_));
   }
-  const float* data() const { return static_cast<const float*>(room_->data()); }
-  bool restores() const override { return owner->unpacks(); }
+  // 0: some convolution reads the filter as it is.
+  static size_t Bytes(const std::vector<FilterPart>& parts) {
+    size_t sum = 0;
+    for (const FilterPart& part : parts) {
+      if (part.owner->packed_bytes() == 0) return 0;
+      sum += part.owner->packed_bytes();
+    }
+    return sum;
+  }
+  bool Fits(const std::vector<FilterPart>& parts) const {
+    return std::equal(parts.begin(), parts.end(), parts_.begin(), parts_.end(),
+                      [](const FilterPart& a, const FilterPart& b) {
+                        return a.channel == b.channel &&
+                               (a.owner == b.owner || a.owner->PacksAlike(*b.owner));
+                      });
+  }
+  const float* data(int64_t channel) const {
+    const char* at = static_cast<const char*>(room_->data());
+    for (size_t i = 0; parts_[i].channel < channel; ++i) at += parts_[i].owner->packed_bytes();
+    return reinterpret_cast<const float*>(at);
+  }
+  bool restores() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const FilterPart& part) { return part.owner->unpacks(); });
+  }
   Tensor Restore() const override {
     Tensor plain(dims_, DType::kFloat32);
-    owner->Unpack(data(), plain.mutable_data<float>());
+    float* to = plain.mutable_data<float>();
+    for (const FilterPart& part : parts_)
+      part.owner->Unpack(data(part.channel), to + part.channel * Taps());
     return plain;
   }
   std::shared_ptr<const Form> MovedInto(Tensor* filter) const override {
     const Ref<Storage>& room = filter->storage();
-    if (room->place() != CPUPlace() || room->bytes() != owner->packed_bytes()) return nullptr;
+    if (room->place() != CPUPlace() || room->bytes() != Bytes(parts_)) return nullptr;
     room->set_plain_twin(Ref<Storage>());
     return std::make_shared<const PackedFilter>(*this, room);
   }
+  // The filter in another order, for one image and several by turns; nullptr where it was not kept.
+  std::shared_ptr<const PackedFilter> KeptBeside(const std::vector<FilterPart>& parts) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return beside_ && beside_->Fits(parts) ? beside_ : nullptr;
+  }
+  void KeepBeside(std::shared_ptr<const PackedFilter> other) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    beside_ = std::move(other);
+  }
 
  private:
+  int64_t Taps() const { return Numel(dims_, 1, dims_.rank()); }
+
+  std::vector<FilterPart> parts_;
   Dims dims_;
   Ref<Storage> room_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const PackedFilter> beside_;
 };
 
 // The outputs; with `end`, its steps too, and `odd` is set where these met NaN.
@@ -625,35 +697,58 @@ void Forward(const Geometry& g, const float* x, const Tensor& filter, const floa
              KeptForm* form, const Epilogue* end = nullptr, std::atomic<bool>* odd = nullptr) {
   const int ending = end ? EndingOf(*end) : kPlain;
   const Cut cut(kForward, conv::CutForward(g), bias != nullptr, ending);
-  const std::shared_ptr<const Convolution>& first = cut.owners[0];
-  std::shared_ptr<const PackedFilter> kept;
-  bool fits = false;
+  std::shared_ptr<const PackedFilter> kept, fitting;
   if (form) {
+    const std::vector<FilterPart> parts = cut.FilterParts();
     kept = std::dynamic_pointer_cast<const PackedFilter>(form->Find(filter));
-    fits = kept && (kept->owner == first || kept->owner->PacksAlike(*first));
-    const size_t bytes = first->packed_bytes();
-    if (!fits && (!kept || filter.has_data()) && bytes > 0 && KeptForm::MayKeep(filter) &&
-        KeptForm::HasRoom(bytes)) {
-      kept = std::make_shared<const PackedFilter>(first, filter);
-      form->Keep(filter, kept);
-      fits = true;
+    if (kept) fitting = kept->Fits(parts) ? kept : kept->KeptBeside(parts);
+    const size_t bytes = PackedFilter::Bytes(parts);
+    if (!fitting && bytes > 0 && (kept || KeptForm::MayKeep(filter)) && KeptForm::HasRoom(bytes)) {
+      fitting = std::make_shared<const PackedFilter>(
+          parts, filter.has_data() ? filter : kept->Restore());
+      if (kept) {
+        kept->KeepBeside(fitting);
+      } else {
+        form->Keep(filter, fitting);
+      }
     }
   }
   Tensor restored;  // where the filter is only there in an order
-  const PackedForPieces packed(cut, fits ? kept->data() : nullptr, [&] {
-    if (!kept || filter.has_data()) return filter.data<float>();
-    if (!restored.has_data()) restored = kept->Restore();
-    return static_cast<const float*>(restored.data<float>());
-  });
+  const PackedForPieces packed(
+      cut, Numel(filter.dims(), 1, filter.dims().rank()),
+      [&](int64_t channel) { return fitting ? fitting->data(channel) : nullptr; },
+      [&] {
+        if (!kept || filter.has_data()) return filter.data<float>();
+        if (!restored.has_data()) restored = kept->Restore();
+        return static_cast<const float*>(restored.data<float>());
+      });
   const float* vectors = end ? end->vectors.data() : nullptr;
   const float* added = ending & kAdded ? end->added->data<float>() : nullptr;
   cut.ForEach([&](const conv::Piece& p, const Convolution& convolution, int64_t i) {
     Convolution::Steps steps;
-    if (end) steps = {vectors, vectors + g.out_c, vectors + 2 * g.out_c, nullptr};
+    const int64_t first = p.channel, channels = p.g.out_c;
+    if (end) {
+      steps = {vectors + first, vectors + g.out_c + first, vectors + 2 * g.out_c + first, nullptr};
+    }
     if (added) steps.added = added + p.y;
+    float* to = y + p.y;
+    // Some channels are computed apart: oneDNN is slow where outputs do not lie next to each other.
+    const bool apart = channels < g.out_c;
+    const int64_t pixels = OutSize(p.g) / channels, size = pixels * channels;
+    Scratch room(CPUPlace(), apart ? static_cast<size_t>(added ? 2 * size : size) * sizeof(float)
+                                   : 0);
+    if (apart) {
+      to = room.as<float>();
+      if (added) {
+        CopyChannels(steps.added, g.out_c, to + size, channels, channels, pixels);
+        steps.added = to + size;
+      }
+      if (ending & kIntoAdded) CopyChannels(y + p.y, g.out_c, to, channels, channels, pixels);
+    }
     if (odd) TakeInvalid();  // what was there before
-    convolution.Forward(x + p.x, packed.of(i), bias, steps, y + p.y);
+    convolution.Forward(x + p.x, packed.of(i), bias ? bias + first : nullptr, steps, to);
     if (odd && TakeInvalid()) odd->store(true, std::memory_order_relaxed);
+    if (apart) CopyChannels(to, channels, y + p.y, g.out_c, channels, pixels);
   });
 }
 

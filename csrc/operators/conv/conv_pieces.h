@@ -10,11 +10,12 @@
 
 namespace dygraph::conv {
 
-// Some images, or some rows of one, as a convolution of its own, and where its numbers begin in the
-// whole: those of the inputs and of the outputs, channels last.
+// Some images, or some rows or output channels of one, as a convolution of its own, and where its
+// numbers begin in the whole: those of the inputs and of the outputs, channels last.
 struct Piece {
   Geometry g;
   int64_t x = 0, y = 0;
+  int64_t channel = 0;  // of the outputs, the first
 };
 
 inline int64_t InSize(const Geometry& g) { return g.c * g.d.size * g.h.size * g.w.size; }
@@ -27,8 +28,9 @@ inline int64_t ImageWork(const Geometry& g) {
 
 // How many pieces are worth it: a power of two, so that they share out evenly; of long calls more,
 // for between pieces Ctrl-C is looked for.
+constexpr int64_t kPieces = 16;
 inline int64_t WantedPieces(const Geometry& g) {
-  constexpr int64_t kLeast = 1 << 21, kMost = int64_t{1} << 31, kPieces = 16;
+  constexpr int64_t kLeast = 1 << 21, kMost = int64_t{1} << 31;
   const int64_t work = std::max<int64_t>(ImageWork(g), 1) * g.n;
   int64_t wanted = 1;
   while (work / wanted >= 2 * kLeast && (wanted < kPieces || work / wanted > kMost)) wanted *= 2;
@@ -62,10 +64,35 @@ inline int64_t RowParts(const Geometry& g, int64_t wanted, int64_t rows) {
   return parts;
 }
 
+// Of one image output channels are cut in place of rows where the filter is large and the image is
+// not: a piece of few rows reads all of the filter for little work. The outputs of a piece are
+// copied to their place, which costs little beside sums of so many numbers. 1: rows are better.
+inline int64_t ChannelParts(const Geometry& g, int64_t wanted) {
+  constexpr int64_t kMostParts = 8, kLeastChannels = 32, kLeastSum = 256, kMostInput = 1 << 20;
+  const int64_t sum = g.c * g.d.kernel * g.h.kernel * g.w.kernel;
+  if (g.n != 1 || g.groups > 1 || wanted > kPieces || sum < kLeastSum || InSize(g) > kMostInput)
+    return 1;
+  const int64_t parts = std::min(kMostParts, wanted);
+  return g.out_c >= parts * kLeastChannels ? parts : 1;
+}
+inline std::vector<Piece> CutChannels(const Geometry& g, int64_t parts) {
+  constexpr int64_t kUnit = 16;
+  const int64_t step = ((g.out_c + parts - 1) / parts + kUnit - 1) / kUnit * kUnit;
+  std::vector<Piece> pieces;
+  for (int64_t channel = 0; channel < g.out_c; channel += step) {
+    pieces.push_back({g, 0, channel, channel});
+    pieces.back().g.out_c = std::min(step, g.out_c - channel);
+  }
+  return pieces;
+}
+
 // For the outputs.
 inline std::vector<Piece> CutForward(const Geometry& g) {
-  const int64_t wanted = WantedPieces(g), rows = g.h.Out(), parts = RowParts(g, wanted, rows);
-  if (g.n >= wanted || parts == 1) return CutImages(g, wanted);
+  const int64_t wanted = WantedPieces(g), rows = g.h.Out();
+  if (g.n >= wanted) return CutImages(g, wanted);
+  if (const int64_t parts = ChannelParts(g, wanted); parts > 1) return CutChannels(g, parts);
+  const int64_t parts = RowParts(g, wanted, rows);
+  if (parts == 1) return CutImages(g, wanted);
   const window::Axis& h = g.h;
   std::vector<Piece> pieces(g.n * parts);
   for (int64_t i = 0; i < g.n * parts; ++i) {
