@@ -87,11 +87,21 @@ def known_size(x, axis, owner):
     """The size of an axis that Python uses. PreconditionNotMetError: the run decides it."""
     n = x.shape[axis]
     if type(n) is int and n < 0:
-        raise PreconditionNotMetError(
+        raise open_size(
             f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs. Declare the size"
+            "program runs"
         )
     return n
+
+
+def may_be_equal(a, b):
+    """Whether two sizes are equal, or may be when the program runs: -1 is a size it then has."""
+    return a == b or any(type(n) is int and n < 0 for n in (a, b))
+
+
+def open_size(rule, fix="Declare the size", kind=PreconditionNotMetError):
+    """The error for a size that a program must know while it is described, with the user's line."""
+    return kind(f"{rule}. {fix} (described at {_core.user_line()})")
 
 
 def choice(value, allowed, what):

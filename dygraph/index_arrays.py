@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from dygraph import _core, indexing, sizes
+from dygraph import _core, check, indexing, sizes
 from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.recording import modes
 
 Variable = _core.Variable
 ops = _core.ops
@@ -103,7 +104,7 @@ class Plan:
         self._masks = []
         self.arrays.sort(key=lambda pair: pair[0])
         try:
-            self.common = sizes.broadcast(*(tuple(a.shape) for _, a in self.arrays))
+            self.common = common_shape([a for _, a in self.arrays])
         except ValueError:
             raise OutOfRangeError(
                 "the index arrays must broadcast together, got shapes "
@@ -141,7 +142,7 @@ class Plan:
     @staticmethod
     def _check_mask(mask, shape, axis):
         covered = tuple(shape[axis : axis + mask.ndim])
-        if tuple(mask.shape) != covered:
+        if not all(map(check.may_be_equal, mask.shape, covered)) or mask.ndim != len(covered):
             raise OutOfRangeError(
                 f"a mask must have the sizes of the axes it covers, {list(covered)} from axis "
                 f"{axis} on, got shape {list(mask.shape)}"
@@ -190,23 +191,50 @@ def positions(mask):
     ]
 
 
+def is_open(x):
+    """Whether the run of a described program decides a size of `x`."""
+    return isinstance(x, Variable) and modes.ways is None and -1 in _core.dims(x)
+
+
+def with_axes(x, axes):
+    """`x` with axes of one element at these places of the result."""
+    if is_open(x):
+        return ops.unsqueeze2(x, axes=axes) if axes else x
+    shape = list(x.shape)
+    for axis in axes:
+        shape.insert(axis, 1)
+    return reshaped(x, shape)
+
+
+def common_shape(arrays):
+    """What index arrays broadcast to, with -1 for a size that the run of a program decides."""
+    if not any(map(is_open, arrays)):
+        return sizes.broadcast(*(tuple(a.shape) for a in arrays))
+    rank = max(a.ndim for a in arrays)
+    shapes = [(1,) * (rank - a.ndim) + tuple(a.shape) for a in arrays]
+    known = sizes.broadcast(*([1 if n < 0 else n for n in shape] for shape in shapes))
+    return tuple(
+        -1 if n == 1 and any(shape[i] < 0 for shape in shapes) else n for i, n in enumerate(known)
+    )
+
+
 def variable(array):
     """An index array as a Variable."""
-    return array if isinstance(array, Variable) else _core.to_variable(array)
+    return array if isinstance(array, Variable) else _core.literal(array)
 
 
 def stacked(arrays):
     """Index arrays of one shape after broadcasting as one Variable [..., number of arrays]."""
     if not any(isinstance(a, Variable) for a in arrays):
-        return _core.to_variable(np.stack(np.broadcast_arrays(*arrays), axis=-1))
+        return _core.literal(np.stack(np.broadcast_arrays(*arrays), axis=-1))
     arrays = [variable(a) for a in arrays]
     arrays = [a if a.dtype.name == "int64" else a.astype("int64") for a in arrays]
-    if any(a.shape != arrays[0].shape for a in arrays):
+    if any(a.shape != arrays[0].shape or is_open(a) for a in arrays[1:]):
         zero = arrays[0] * 0
         for a in arrays[1:]:
             zero = zero + a * 0
         arrays = [a + zero for a in arrays]
-    columns = [reshaped(a, (*a.shape, 1)) for a in arrays]
+    columns = [with_axes(a, [a.ndim]) for a in arrays]
     return ops.concat(columns, axis=columns[0].ndim - 1) if len(columns) > 1 else columns[0]
 
 
@@ -285,7 +313,8 @@ def read(x, index):
         axes = [axis for axis, _ in plan.arrays]
         arrays = [a for _, a in plan.arrays]
         rank = len(plan.common)
-        if len(arrays) > 1 or axes == [0] and rank > 1:
+        spread = axes == [0] or is_open(x) or any(map(is_open, arrays))
+        if len(arrays) > 1 or spread and rank > 1:
             x = taken(x, axes, plan.stays, before, stacked(arrays), rank)
         elif rank <= 1:
             x = ops.gather(x, variable(arrays[0]), axis=axes[0])
@@ -295,17 +324,16 @@ def read(x, index):
             x = reshaped(ops.gather(x, flat, axis=axis), shape)
     added = plan.added(rank)
     if added:
-        shape = list(x.shape)
-        for axis in added:
-            shape.insert(axis, 1)
-        x = reshaped(x, shape)
+        x = with_axes(x, added)
     return x
 
 
 def taken(x, axes, stays, before, at, rank):
     """What `at` [..., number of axes] addresses in `axes`; its axes come behind `before` others."""
-    if len(axes) == 1:
-        return ops.gather(x, at, axis=axes[0]) if rank == 1 else ops.gather_nd(x, at)
+    if len(axes) == 1 and rank == 1:
+        return ops.gather(x, at, axis=axes[0])
+    if axes == [0]:
+        return ops.gather_nd(x, at)
     x = ops.gather_nd(transposed(x, axes + stays), at)
     return transposed(x, moved(x.ndim, before, rank))
 
@@ -315,7 +343,7 @@ def write(x, index, value):
     plan = Plan(index, x.shape)
     if plan.mask is not None and not value.ndim and not plan.slices.axes and not _core.lod(x):
         behind = x.ndim - plan.mask_axis - plan.mask.ndim
-        mask = reshaped(plan.mask, (*plan.mask.shape, *(1,) * behind)) if behind else plan.mask
+        mask = with_axes(plan.mask, list(range(plan.mask.ndim, plan.mask.ndim + behind)))
         _core.become(x, ops.where(mask, value, x))
         return
     plan.spread_masks()

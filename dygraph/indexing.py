@@ -213,6 +213,13 @@ def getitem(x, index):
     except NotBasic:
         return index_arrays.read(x, index)
     part = chosen.read(x)
+    if index_arrays.is_open(part):
+        if chosen.strided and chosen.picked:
+            gone = chosen.picked
+            part = ops.slice(
+                part, axes=gone, starts=[0] * len(gone), ends=[FAR] * len(gone), decrease_axis=gone
+            )
+        return index_arrays.with_axes(part, chosen.added)
     shape = part.shape
     if chosen.strided and chosen.picked:
         shape = tuple(n for axis, n in enumerate(shape) if axis not in chosen.picked)

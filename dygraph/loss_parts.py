@@ -15,10 +15,13 @@ def same_shape(owner, **variables):
     (first, a), *rest = ((n, check.variable(v, f"{owner}: {n}")) for n, v in variables.items())
     for name, b in rest:
         if a.shape != b.shape:
-            raise InvalidArgumentError(
+            rule = (
                 f"{owner}: {first} and {name} must have one shape, got {list(a.shape)} and "
-                f"{list(b.shape)}. Bring them together with reshape()"
+                f"{list(b.shape)}"
             )
+            if -1 in (*_core.dims(a), *_core.dims(b)):
+                raise check.open_size(rule, "Declare the sizes alike", InvalidArgumentError)
+            raise InvalidArgumentError(f"{rule}. Bring them together with reshape()")
         if a.dtype != b.dtype:
             raise InvalidArgumentError(
                 f"{owner}: {first} and {name} must have one type, got {a.dtype} and {b.dtype}. "

@@ -232,9 +232,9 @@ def _countable(x, axis, owner):
     if type(n) is not int:
         raise n.refused(f"the number of {owner}'s results is the size")
     if n < 0:
-        raise PreconditionNotMetError(
+        raise check.open_size(
             f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs, and so is the number of results. Declare the size"
+            "program runs, and so is the number of results"
         )
     return n
 

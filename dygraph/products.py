@@ -232,9 +232,9 @@ def median(x, axis=None, keepdim=False):
         at = check.axis(axis, rank, "median: axis")
     n = x.shape[at]
     if type(n) is int and n < 0:
-        raise PreconditionNotMetError(
+        raise check.open_size(
             f"median: the size of axis {at} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs, and so is the middle. Declare the size"
+            "program runs, and so is the middle"
         )
     if n == 0:
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")

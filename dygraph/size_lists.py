@@ -1,5 +1,7 @@
 """Lists of sizes, some of which the run decides, as operators take and make them."""
 
+import contextlib
+
 from dygraph import _core, check
 from dygraph.recording import modes
 from dygraph.sizes import Size, same
@@ -38,6 +40,23 @@ def variables(values):
         if isinstance(n, Size)
         else _core.literal([check.integer(n, "a size in shape", -1)], "int32")
         for n in values
+    ]
+
+
+def beside(x):
+    """A context that writes calls without inputs into the program of `x`, where it is of one."""
+    if not _core.is_symbol(x):
+        return contextlib.nullcontext()
+    program = x.block.program
+    return program.appending_to(program.current_block())
+
+
+def kept(x, shape):
+    """`shape` with 0, which copies, for sizes of a program that `x` has at the same place."""
+    own = sizes_of(x)
+    return [
+        0 if i < len(own) and isinstance(n, Size) and same(n, own[i]) else n
+        for i, n in enumerate(shape)
     ]
 
 

@@ -400,7 +400,7 @@ class Program:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
                 "a program, unless it is a parameter. Write it into the program with "
-                "static.layers.assign(array)"
+                f"static.layers.assign(array) (described at {_core.user_line()})"
             )
         held = self.held.get(variable.name)
         if held is not variable:

@@ -1,6 +1,8 @@
 // Calls on symbolic variables are written into a program instead of computed.
 #pragma once
 
+#include <string>
+
 #include "tape/layer.h"
 
 namespace dygraph {
@@ -9,6 +11,8 @@ namespace dygraph {
 // and type. It names them and writes the call down; an output with a target is written under the
 // target's name.
 using DescribeCall = void (*)(const EagerCall& call);
-void SetDescribeCall(DescribeCall describe);  // from the room that builds programs
+// The user's line that makes the call, for errors.
+using DescribingLine = std::string (*)();
+void SetDescribeCall(DescribeCall describe, DescribingLine line);  // from the room of programs
 
 }  // namespace dygraph

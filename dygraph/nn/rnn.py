@@ -83,7 +83,10 @@ class RNNCellBase(Layer):
         check.variable(batch_ref, f"{type(self).__name__}: batch_ref")
         axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
         batch = size_lists.sizes_of(batch_ref)[axis]
-        return self._filled(batch, shape or self.state_shape, dtype or batch_ref.dtype, init_value)
+        with size_lists.beside(batch_ref):
+            return self._filled(
+                batch, shape or self.state_shape, dtype or batch_ref.dtype, init_value
+            )
 
     def _filled(self, batch, shape, dtype, value):
         if shape and isinstance(shape[0], (list, tuple)):
