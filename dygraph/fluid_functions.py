@@ -8,7 +8,7 @@ from dygraph import _core, check, images, nets
 from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.promotion import floating
-from dygraph.size_lists import beside, sizes_of
+from dygraph.size_lists import beside, is_open, matching, sizes_of
 
 __all__ = [
     "adaptive_pool2d",
@@ -263,10 +263,13 @@ def fsp_matrix(x, y):
     shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
     one, two = shapes
     if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
-        raise InvalidArgumentError(
-            "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
-            f"alone, got {list(one)} and {list(two)}. Give both the sizes of one"
-        )
+        rule = "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels"
+        rule += f" alone, got {list(one)} and {list(two)}"
+        if is_open(x) or is_open(y):
+            raise check.open_size(rule, "Declare the others alike", InvalidArgumentError)
+        raise InvalidArgumentError(rule)
+    if is_open(x) or is_open(y):  # the run finds sizes that differ
+        y = ops.concat([x.detach(), y], axis=1)[:, sizes_of(x)[1] :]
     whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
     height, width = sizes_of(x)[2:]
     if type(height * width) is int:
@@ -543,6 +546,7 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
         )
     gamma = check.number(gamma, "sigmoid_focal_loss: gamma", 0)
     alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
+    label = matching(x[:, :1].astype(label.dtype), label)
     with beside(x):
         columns = arange(1, sizes_of(x)[1] + 1).astype(label.dtype)
     hit = ops.equal(label, columns).astype(x.dtype)

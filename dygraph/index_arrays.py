@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, indexing, sizes
+from dygraph import _core, check, indexing, size_lists, sizes
 from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
-from dygraph.recording import modes
+from dygraph.size_lists import is_open
 
 Variable = _core.Variable
 ops = _core.ops
@@ -97,6 +97,12 @@ class Plan:
             self.mask_axis, self.mask = masks[0][0], variable(masks[0][1])
         self._masks = masks
 
+    def check_masks(self, x):
+        """Has the run find masks that do not fit axes of `x`, where it decides on sizes."""
+        self._masks = [(axis, fitting(mask, x, axis)) for axis, mask in self._masks]
+        if self.mask is not None:
+            self.mask = variable(self._masks[0][1])
+
     def spread_masks(self):
         """Puts positions in place of masks."""
         for axis, mask in self._masks:
@@ -175,6 +181,18 @@ class Plan:
         return [i for i, entry in enumerate(whole) if entry is NEW]
 
 
+def fitting(mask, x, axis):
+    """A mask of the sizes of the axes of `x` that it covers."""
+    if not mask.ndim or not (is_open(mask) or is_open(x)):
+        return mask
+    covered = size_lists.sizes_of(x)[axis : axis + mask.ndim]
+    mask = variable(mask)
+    with size_lists.beside(x if _core.is_symbol(x) else mask):
+        slots = {"ShapeTensorList": size_lists.variables(covered)}
+        like = _core.run_op("fill_constant", slots, {"dtype": "bool", "value": 1.0})["Out"]
+        return size_lists.matching(like, mask)
+
+
 def positions(mask):
     """The positions of true elements, an array for each axis; one of them for a mask without axes.
 
@@ -189,11 +207,6 @@ def positions(mask):
         ops.slice(at, axes=[1], starts=[i], ends=[i + 1], decrease_axis=[1])
         for i in range(mask.ndim)
     ]
-
-
-def is_open(x):
-    """Whether the run of a described program decides a size of `x`."""
-    return isinstance(x, Variable) and modes.ways is None and -1 in _core.dims(x)
 
 
 def with_axes(x, axes):
@@ -299,6 +312,7 @@ def read(x, index):
     plan = Plan(index, x.shape)
     if len(plan.shape) != x.ndim:
         x = reshaped(x, plan.shape)
+    plan.check_masks(x)
     x = plan.slices.read(x)
     before = plan.before
     if plan.mask is not None:
@@ -341,6 +355,7 @@ def taken(x, axes, stays, before, at, rank):
 def write(x, index, value):
     """``x[index] = value``, for an index that holds arrays."""
     plan = Plan(index, x.shape)
+    plan.check_masks(x)
     if plan.mask is not None and not value.ndim and not plan.slices.axes and not _core.lod(x):
         behind = x.ndim - plan.mask_axis - plan.mask.ndim
         mask = with_axes(plan.mask, list(range(plan.mask.ndim, plan.mask.ndim + behind)))

@@ -4,7 +4,7 @@ Ints, slices, Ellipsis and None are worked out here and become one slicing opera
 and masks, also mixed with these, go to `index_arrays`.
 """
 
-from dygraph import _core, index_arrays, sizes
+from dygraph import _core, index_arrays, size_lists, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 from dygraph.recording import modes
 from dygraph.sizes import Size
@@ -213,7 +213,7 @@ def getitem(x, index):
     except NotBasic:
         return index_arrays.read(x, index)
     part = chosen.read(x)
-    if index_arrays.is_open(part):
+    if size_lists.is_open(part):
         if chosen.strided and chosen.picked:
             gone = chosen.picked
             part = ops.slice(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, size_lists
 from dygraph.errors import InvalidArgumentError
 from dygraph.promotion import floating
 
@@ -27,7 +27,7 @@ def same_shape(owner, **variables):
                 f"{owner}: {first} and {name} must have one type, got {a.dtype} and {b.dtype}. "
                 f"Convert with astype('{a.dtype.name}')"
             )
-    return list(variables.values())
+    return [a, *(size_lists.matching(a, b) for _, b in rest)]
 
 
 def reduced(loss, reduction, owner):

@@ -51,6 +51,19 @@ def beside(x):
     return program.appending_to(program.current_block())
 
 
+def is_open(x):
+    """Whether the run of a described program decides a size of `x`."""
+    return isinstance(x, _core.Variable) and modes.ways is None and -1 in _core.dims(x)
+
+
+def matching(like, x):
+    """`x`, which must have the shape of `like`. Where a run decides that, `stack` checks it."""
+    if not (is_open(like) or is_open(x)):
+        return x
+    both = _core.ops.stack([like.detach(), x], axis=0)
+    return _core.ops.slice(both, axes=[0], starts=[1], ends=[2], decrease_axis=[0])
+
+
 def kept(x, shape):
     """`shape` with 0, which copies, for sizes of a program that `x` has at the same place."""
     own = sizes_of(x)

@@ -19,6 +19,9 @@ from example_calls import leaves, rebuilt
 FURTHER = (lambda n: n + 1, lambda n: 2 * n + 1, lambda n: max(n - 1, 1), lambda n: 1)
 
 
+REFUSALS = (*op_contract.TYPED, RuntimeError, AssertionError, ZeroDivisionError)
+
+
 class Wrong(AssertionError):
     """A program gave something else."""
 
@@ -54,15 +57,15 @@ class Call:
             if self.parameters:
                 return self.fixed(trial)
             return bits(self.run(trial.variables()))
-        except (*op_contract.TYPED, RuntimeError, AssertionError, ZeroDivisionError):
+        except REFUSALS:
             return None
 
     def fixed(self, trial):
         """Results of the described program that declares the sizes of a `Trial`."""
         key = trial.sizes()
         if key not in self._fixed:
-            self._fixed[key] = described(self, (), trial)
-        return self._fixed[key](trial)
+            self._fixed[key] = described(self, (), trial)(trial)
+        return self._fixed[key]
 
     def open_sets(self):
         """Sets of (number of the input, axis) that may be open together."""
@@ -89,21 +92,22 @@ class Call:
             arrays[i] = np.take(arrays[i], order, axis=k)
         return Trial(arrays, lods)
 
-    def free(self):
+    def free(self, together=False):
         """[(places, [(a `Trial`, what is right)])] of the sets of axes that are free.
 
-        They are free if they may have another size. The last entry has all of these axes open, and all
-        trials, so that axes which are open together have different sizes, too.
+        They are free if they may have another size. `together`: a further entry has all of these
+        axes open, and all trials, so that axes which are open at once have different sizes.
         """
-        found, together = [], {}
+        found, tried = [], {}
         for places in self.open_sets():
             trials = [(t, self.right(t)) for t in (self.grown(places, f) for f in FURTHER)]
             trials = [(t, want) for t, want in trials if want is not None]
             if trials:
                 found.append((places, trials))
-                together.update({t.sizes(): (t, want) for t, want in trials})
-        if len(found) > 1:
-            found.append((frozenset().union(*(places for places, _ in found)), list(together.values())))
+                tried.update({t.sizes(): (t, want) for t, want in trials})
+        if together and len(found) > 1:
+            every = frozenset().union(*(places for places, _ in found))
+            found.append((every, list(tried.values())))
         return found
 
     def opens_sequences(self, places):
@@ -218,6 +222,15 @@ def captured(call, places):
     function = jit.to_static(function_of(call), input_spec=specs)
     function(*Trial(call.arrays, call.lods).variables())
     return lambda trial: bits(function(*trial.variables()))
+
+
+def mismatched(call):
+    """(places, trials that eager calls refuse) of a program in which all axes are open."""
+    if call.right(Trial(call.arrays, call.lods)) is None or not call.open_sets():
+        return (), []
+    sets = call.open_sets()
+    trials = (call.grown(places, size) for places in sets for size in FURTHER)
+    return max(sets, key=len), [trial for trial in trials if call.right(trial) is None]
 
 
 def check(call, places, trials, way):
