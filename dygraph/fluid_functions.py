@@ -263,8 +263,10 @@ def fsp_matrix(x, y):
     shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
     one, two = shapes
     if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
-        rule = "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels"
-        rule += f" alone, got {list(one)} and {list(two)}"
+        rule = (
+            "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
+            f"alone, got {list(one)} and {list(two)}"
+        )
         if is_open(x) or is_open(y):
             raise check.open_size(rule, "Declare the others alike", InvalidArgumentError)
         raise InvalidArgumentError(rule)

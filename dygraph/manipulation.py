@@ -13,7 +13,6 @@ from dygraph import _core, check, size_lists, sizes
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.recording import modes

@@ -8,7 +8,6 @@ from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     UnimplementedError,
 )
 from dygraph.promotion import floating

@@ -8,7 +8,6 @@ from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.promotion import floating

@@ -8,7 +8,7 @@ import math
 import sys
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.recording import modes
 from dygraph.watch import is_own_file
 from static import views

@@ -218,7 +218,10 @@ def traced(call, places):
 
 def captured(call, places):
     """The program of `jit.to_static`."""
-    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(specification(call, places), call.arrays)]
+    specs = [
+        jit.InputSpec(s, a.dtype)
+        for s, a in zip(specification(call, places), call.arrays, strict=False)
+    ]
     function = jit.to_static(function_of(call), input_spec=specs)
     function(*Trial(call.arrays, call.lods).variables())
     return lambda trial: bits(function(*trial.variables()))

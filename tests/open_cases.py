@@ -4,13 +4,23 @@ Each is an array for each input and a function of the variables.
 """
 
 import numpy as np
+from test_layers_values import (
+    BOOLS,
+    IMAGE,
+    POSITIVE,
+    ROWS,
+    TAGS,
+    VOLUME,
+    X,
+    Y,
+    floats,
+    ints,
+    signed,
+)  # fmt: skip
 
 import dygraph
 import static
 from static import layers, nets
-from test_layers_values import (
-    BOOLS, IMAGE, POSITIVE, ROWS, TAGS, VOLUME, X, Y, floats, ints, signed,
-)  # fmt: skip
 
 ROW, COLUMN = signed(1, 4), signed(3, 1)
 WORDS = ints(7, 3, 4)

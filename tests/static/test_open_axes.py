@@ -9,14 +9,14 @@ import functools
 import re
 
 import pytest
+import test_layers_learnt
+import test_layers_values
 
 import dygraph
 import example_calls
 import open_axes
 import open_cases
 import static
-import test_layers_learnt
-import test_layers_values
 from dygraph import _core, functional, nets
 from program import test_trace_functions, test_trace_layers
 from static import layers
