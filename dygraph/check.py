@@ -114,13 +114,22 @@ def known_size(x, axis, owner):
 
 def unknown_size(x, axis, owner, so=""):
     """The error for Python's use of a size that the run decides; `so` says what follows."""
-    text = (
+    return open_size(
         f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
-        f"program runs{so}, at {asking_line()}. "
+        f"program runs{so}"
     )
+
+
+def may_be_equal(a, b):
+    """Whether two sizes are equal, or may be when the program runs: -1 is a size it then has."""
+    return a == b or any(type(n) is int and n < 0 for n in (a, b))
+
+
+def open_size(rule, fix="Declare the size", kind=PreconditionNotMetError):
+    """The error for a size that a program must know while it is described, with the user's line."""
     if modes.ways is not None:
-        return modes.ways.refuse(f"{text}Declare it in input_spec")
-    return PreconditionNotMetError(f"{text}Declare it")
+        return modes.ways.refuse(f"{rule}, at {asking_line()}. {fix} in input_spec")
+    return kind(f"{rule}. {fix} (described at {_core.user_line()})")
 
 
 def choice(value, allowed, what):

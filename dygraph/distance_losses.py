@@ -139,7 +139,7 @@ def triplet_margin_loss(
     2.0
     """
     owner = "triplet_margin_loss"
-    same_shape(owner, input=input, positive=positive, negative=negative)
+    input, positive, negative = same_shape(owner, input=input, positive=positive, negative=negative)
     margin = check.number(margin, f"{owner}: margin")
     p = check.number(p, f"{owner}: p", 1)
 

@@ -4,13 +4,12 @@
 not used, since an eager call has no name.
 """
 
-import numpy as np
 
 from dygraph import _core, check, images, nets
 from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.reductions import reduced, reduced_in_run
-from dygraph.size_lists import sizes_of
+from dygraph.size_lists import beside, is_open, matching, sizes_of
 
 __all__ = [
     "adaptive_pool2d",
@@ -226,9 +225,7 @@ def scatter_nd(index, updates, shape, name=None):
     """
     check.variable(updates, "scatter_nd: updates")
     shape = check.shape(shape, "scatter_nd: shape")
-    if _core.is_symbol(updates):
-        zeros = _core.literal(np.zeros(shape, "float32"), str(updates.dtype))
-    else:
+    with beside(updates):
         zeros = ops.fill_constant(shape=shape, dtype=updates.dtype)
     return ops.scatter_nd_add(zeros, index, updates)
 
@@ -270,10 +267,15 @@ def fsp_matrix(x, y):
     shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
     one, two = shapes
     if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
-        raise InvalidArgumentError(
+        rule = (
             "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
             f"only, got {list(one)} and {list(two)}"
         )
+        if is_open(x) or is_open(y):
+            raise check.open_size(rule, "Declare the others alike", InvalidArgumentError)
+        raise InvalidArgumentError(rule)
+    if is_open(x) or is_open(y):  # the run finds sizes that differ
+        y = ops.concat([x.detach(), y], axis=1)[:, sizes_of(x)[1] :]
     whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
     height, width = sizes_of(x)[2:]
     if type(height * width) is int:
@@ -467,7 +469,8 @@ def uniform_random_batch_size_like(
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
     owner = "uniform_random_batch_size_like"
-    return drawn("uniform_random", sizes, owner, dtype=dtype, min=min, max=max, seed=seed)
+    with beside(input):
+        return drawn("uniform_random", sizes, owner, dtype=dtype, min=min, max=max, seed=seed)
 
 
 def gaussian_random_batch_size_like(
@@ -482,7 +485,8 @@ def gaussian_random_batch_size_like(
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
     owner = "gaussian_random_batch_size_like"
-    return drawn("gaussian_random", sizes, owner, dtype=dtype, mean=mean, std=std, seed=seed)
+    with beside(input):
+        return drawn("gaussian_random", sizes, owner, dtype=dtype, mean=mean, std=std, seed=seed)
 
 
 # Losses -------------------------------------------------------------------------------------------
@@ -541,14 +545,17 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
     """
     for name, value in (("x", x), ("label", label), ("fg_num", fg_num)):
         check.variable(value, f"sigmoid_focal_loss: {name}")
-    if x.ndim != 2 or list(label.shape) != [x.shape[0], 1]:
+    fits = x.ndim == label.ndim == 2 and check.may_be_equal(label.shape[0], x.shape[0])
+    if not (fits and check.may_be_equal(label.shape[1], 1)):
         raise InvalidArgumentError(
             "sigmoid_focal_loss: x must be [rows, classes] and label [rows, 1], got "
             f"{list(x.shape)} and {list(label.shape)}"
         )
     gamma = check.number(gamma, "sigmoid_focal_loss: gamma", 0)
     alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
-    columns = arange(1, sizes_of(x)[1] + 1).astype(label.dtype)
+    label = matching(x[:, :1].astype(label.dtype), label)
+    with beside(x):
+        columns = arange(1, sizes_of(x)[1] + 1).astype(label.dtype)
     hit = ops.equal(label, columns).astype(x.dtype)
     counts = ops.not_equal(label, _core.literal(-1, label.dtype)).astype(x.dtype)
     many = ops.elementwise_max(fg_num, _core.literal(1, fg_num.dtype)).astype(x.dtype)

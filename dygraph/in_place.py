@@ -20,6 +20,8 @@ def _in_place(compute, name, doc):
                 f"{name}: the result must keep shape {list(self.shape)} and type {self.dtype}, "
                 f"got {list(result.shape)} of {result.dtype}"
             )
+        if any(isinstance(value, Variable) for value in (*args, *kwargs.values())):
+            result = size_lists.matching(self, result)
         _core.become(self, result)
         return self
 
@@ -69,13 +71,15 @@ def _copied(self, y):
 def _uniform(self, min=-1.0, max=1.0):
     low, high = check.number(min, "uniform_: min"), check.number(max, "uniform_: max", min)
     sizes = size_lists.sizes_of(self)
-    return drawn("uniform_random", sizes, "uniform_", min=low, max=high, dtype=self.dtype)
+    with size_lists.beside(self):
+        return drawn("uniform_random", sizes, "uniform_", min=low, max=high, dtype=self.dtype)
 
 
 def _normal(self, mean=0.0, std=1.0):
     mean, std = check.number(mean, "normal_: mean"), check.number(std, "normal_: std", 0)
     sizes = size_lists.sizes_of(self)
-    return drawn("gaussian_random", sizes, "normal_", mean=mean, std=std, dtype=self.dtype)
+    with size_lists.beside(self):
+        return drawn("gaussian_random", sizes, "normal_", mean=mean, std=std, dtype=self.dtype)
 
 
 def _unary(name):

@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
-from dygraph import _core, indexing, sizes
+from dygraph import _core, check, indexing, size_lists, sizes
 from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.size_lists import is_open
 
 Variable = _core.Variable
 ops = _core.ops
@@ -95,6 +96,12 @@ class Plan:
             self.mask_axis, self.mask = masks[0][0], variable(masks[0][1])
         self._masks = masks
 
+    def check_masks(self, x):
+        """Has the run find masks that do not fit axes of `x`, where it decides on sizes."""
+        self._masks = [(axis, fitting(mask, x, axis)) for axis, mask in self._masks]
+        if self.mask is not None:
+            self.mask = variable(self._masks[0][1])
+
     def spread_masks(self):
         """Replaces masks by positions."""
         for axis, mask in self._masks:
@@ -102,7 +109,7 @@ class Plan:
         self._masks = []
         self.arrays.sort(key=lambda pair: pair[0])
         try:
-            self.common = sizes.broadcast(*(tuple(a.shape) for _, a in self.arrays))
+            self.common = common_shape([a for _, a in self.arrays])
         except ValueError:
             raise OutOfRangeError(
                 "the index arrays must broadcast together, got shapes "
@@ -140,7 +147,7 @@ class Plan:
     @staticmethod
     def _check_mask(mask, shape, axis):
         covered = tuple(shape[axis : axis + mask.ndim])
-        if tuple(mask.shape) != covered:
+        if not all(map(check.may_be_equal, mask.shape, covered)) or mask.ndim != len(covered):
             raise OutOfRangeError(
                 f"a mask must have the sizes of the axes it covers, {list(covered)} from axis "
                 f"{axis} on, got shape {list(mask.shape)}"
@@ -173,6 +180,18 @@ class Plan:
         return [i for i, entry in enumerate(whole) if entry is NEW]
 
 
+def fitting(mask, x, axis):
+    """A mask of the sizes of the axes of `x` that it covers."""
+    if not mask.ndim or not (is_open(mask) or is_open(x)):
+        return mask
+    covered = size_lists.sizes_of(x)[axis : axis + mask.ndim]
+    mask = variable(mask)
+    with size_lists.beside(x if _core.is_symbol(x) else mask):
+        slots = {"ShapeTensorList": size_lists.variables(covered)}
+        like = _core.run_op("fill_constant", slots, {"dtype": "bool", "value": 1.0})["Out"]
+        return size_lists.matching(like, mask)
+
+
 def positions(mask):
     """The positions of true elements, an array for each axis; one of them for a mask without axes.
 
@@ -189,23 +208,45 @@ def positions(mask):
     ]
 
 
+def with_axes(x, axes):
+    """`x` with axes of one element at these places of the result."""
+    if is_open(x):
+        return ops.unsqueeze2(x, axes=axes) if axes else x
+    shape = list(x.shape)
+    for axis in axes:
+        shape.insert(axis, 1)
+    return reshaped(x, shape)
+
+
+def common_shape(arrays):
+    """What index arrays broadcast to, with -1 for a size that the run of a program decides."""
+    if not any(map(is_open, arrays)):
+        return sizes.broadcast(*(tuple(a.shape) for a in arrays))
+    rank = max(a.ndim for a in arrays)
+    shapes = [(1,) * (rank - a.ndim) + tuple(a.shape) for a in arrays]
+    known = sizes.broadcast(*([1 if n < 0 else n for n in shape] for shape in shapes))
+    return tuple(
+        -1 if n == 1 and any(shape[i] < 0 for shape in shapes) else n for i, n in enumerate(known)
+    )
+
+
 def variable(array):
     """An index array as a Variable."""
-    return array if isinstance(array, Variable) else _core.to_variable(array)
+    return array if isinstance(array, Variable) else _core.literal(array)
 
 
 def stacked(arrays):
     """Index arrays of one shape after broadcasting as one Variable [..., number of arrays]."""
     if not any(isinstance(a, Variable) for a in arrays):
-        return _core.to_variable(np.stack(np.broadcast_arrays(*arrays), axis=-1))
+        return _core.literal(np.stack(np.broadcast_arrays(*arrays), axis=-1))
     arrays = [variable(a) for a in arrays]
     arrays = [a if a.dtype.name == "int64" else a.astype("int64") for a in arrays]
-    if any(a.shape != arrays[0].shape for a in arrays):
+    if any(a.shape != arrays[0].shape or is_open(a) for a in arrays[1:]):
         zero = arrays[0] * 0
         for a in arrays[1:]:
             zero = zero + a * 0
         arrays = [a + zero for a in arrays]
-    columns = [reshaped(a, (*a.shape, 1)) for a in arrays]
+    columns = [with_axes(a, [a.ndim]) for a in arrays]
     return ops.concat(columns, axis=columns[0].ndim - 1) if len(columns) > 1 else columns[0]
 
 
@@ -270,6 +311,7 @@ def read(x, index):
     plan = Plan(index, x.shape)
     if len(plan.shape) != x.ndim:
         x = reshaped(x, plan.shape)
+    plan.check_masks(x)
     x = plan.slices.read(x)
     before = plan.before
     if plan.mask is not None:
@@ -284,7 +326,8 @@ def read(x, index):
         axes = [axis for axis, _ in plan.arrays]
         arrays = [a for _, a in plan.arrays]
         rank = len(plan.common)
-        if len(arrays) > 1 or axes == [0] and rank > 1:
+        spread = axes == [0] or is_open(x) or any(map(is_open, arrays))
+        if len(arrays) > 1 or spread and rank > 1:
             x = taken(x, axes, plan.stays, before, stacked(arrays), rank)
         elif rank <= 1:
             x = ops.gather(x, variable(arrays[0]), axis=axes[0])
@@ -295,17 +338,16 @@ def read(x, index):
             x = reshaped(ops.gather(x, flat, axis=axis), shape)
     added = plan.added(rank)
     if added:
-        shape = list(x.shape)
-        for axis in added:
-            shape.insert(axis, 1)
-        x = reshaped(x, shape)
+        x = with_axes(x, added)
     return x
 
 
 def taken(x, axes, stays, before, at, rank):
     """The elements at `at` [..., number of axes] in `axes`; their axes follow `before` others."""
-    if len(axes) == 1:
-        return ops.gather(x, at, axis=axes[0]) if rank == 1 else ops.gather_nd(x, at)
+    if len(axes) == 1 and rank == 1:
+        return ops.gather(x, at, axis=axes[0])
+    if axes == [0]:
+        return ops.gather_nd(x, at)
     x = ops.gather_nd(transposed(x, axes + stays), at)
     return transposed(x, moved(x.ndim, before, rank))
 
@@ -313,9 +355,10 @@ def taken(x, axes, stays, before, at, rank):
 def write(x, index, value):
     """``x[index] = value``, for an index that holds arrays."""
     plan = Plan(index, x.shape)
+    plan.check_masks(x)
     if plan.mask is not None and not value.ndim and not plan.slices.axes and not _core.lod(x):
         behind = x.ndim - plan.mask_axis - plan.mask.ndim
-        mask = reshaped(plan.mask, (*plan.mask.shape, *(1,) * behind)) if behind else plan.mask
+        mask = with_axes(plan.mask, list(range(plan.mask.ndim, plan.mask.ndim + behind)))
         _core.become(x, ops.where(mask, value, x))
         return
     plan.spread_masks()

@@ -4,7 +4,7 @@ Ints, slices, Ellipsis and None are resolved here and become one slicing operato
 masks, also mixed with these, are handled by `index_arrays`.
 """
 
-from dygraph import _core, index_arrays, sizes
+from dygraph import _core, index_arrays, size_lists, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 from dygraph.recording import modes
 from dygraph.sizes import Size
@@ -213,6 +213,13 @@ def getitem(x, index):
     except NotBasic:
         return index_arrays.read(x, index)
     part = chosen.read(x)
+    if size_lists.is_open(part):
+        if chosen.strided and chosen.picked:
+            gone = chosen.picked
+            part = ops.slice(
+                part, axes=gone, starts=[0] * len(gone), ends=[FAR] * len(gone), decrease_axis=gone
+            )
+        return index_arrays.with_axes(part, chosen.added)
     shape = part.shape
     if chosen.strided and chosen.picked:
         shape = tuple(n for axis, n in enumerate(shape) if axis not in chosen.picked)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, size_lists
 from dygraph.errors import InvalidArgumentError
 from dygraph.faces import face
 from dygraph.promotion import floating
@@ -16,16 +16,19 @@ def same_shape(owner, **variables):
     (first, a), *rest = ((n, check.variable(v, f"{owner}: {n}")) for n, v in variables.items())
     for name, b in rest:
         if a.shape != b.shape:
-            raise InvalidArgumentError(
+            rule = (
                 f"{owner}: {first} and {name} must have one shape, got {list(a.shape)} and "
-                f"{list(b.shape)}. Give them one shape with reshape()"
+                f"{list(b.shape)}"
             )
+            if -1 in (*_core.dims(a), *_core.dims(b)):
+                raise check.open_size(rule, "Declare the sizes alike", InvalidArgumentError)
+            raise InvalidArgumentError(f"{rule}. Give them one shape with reshape()")
         if a.dtype != b.dtype:
             raise InvalidArgumentError(
                 f"{owner}: {first} and {name} must have one type, got {a.dtype} and {b.dtype}. "
                 f"Convert with astype('{a.dtype.name}')"
             )
-    return list(variables.values())
+    return [a, *(size_lists.matching(a, b) for _, b in rest)]
 
 
 def reduced(loss, reduction, owner):

@@ -390,7 +390,7 @@ def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0):
     attrs = {"blank": check.integer(blank, "ctc_greedy_decoder: blank", 0)}
     if input_length is None:
         return _core.run_op("ctc_align", {"Input": best}, attrs)["Output"]
-    slots = {"Input": best.reshape(*input.shape[:2]), "InputLength": input_length}
+    slots = {"Input": best.reshape(*size_lists.sizes_of(input)[:2]), "InputLength": input_length}
     attrs["padding_value"] = check.integer(padding_value, "ctc_greedy_decoder: padding_value")
     out = _core.run_op("ctc_align", slots, attrs, {"OutputLength": 1})
     return out["Output"], out["OutputLength"]
@@ -416,13 +416,16 @@ def dice_loss(input, label, epsilon=1e-5):
     0.5
     """
     input, label = check.variable(input, "dice_loss: input"), check.variable(label, "label")
-    if input.ndim < 2 or tuple(label.shape) != (*input.shape[:-1], 1):
+    fits = input.ndim == label.ndim > 1 and all(
+        map(check.may_be_equal, label.shape, (*input.shape[:-1], 1))
+    )
+    if not fits:
         raise InvalidArgumentError(
             f"dice_loss: label must have the shape of input with 1 in place of the classes, got "
             f"{list(label.shape)} for input {list(input.shape)}"
         )
     rows = constant(np.eye(check.known_size(input, input.ndim - 1, "dice_loss")), input)
-    hot = ops.lookup_table_v2(rows, label.reshape(*input.shape[:-1]))
+    hot = ops.lookup_table_v2(rows, label.reshape(*size_lists.sizes_of(input)[:-1]))
     axes = list(range(1, input.ndim))
     both, of_input, of_label = (ops.reduce_sum(v, dim=axes) for v in (input * hot, input, hot))
     score = 1 - both * 2 / (of_input + of_label + check.number(epsilon, "dice_loss: epsilon", 0))
@@ -465,7 +468,7 @@ def sampled_softmax_with_cross_entropy(
     owner = "sampled_softmax_with_cross_entropy"
     label = check.variable(label, f"{owner}: label")
     num_true = check.integer(num_true, f"{owner}: num_true", 1)
-    if label.ndim != 2 or label.shape[1] != num_true:
+    if label.ndim != 2 or check.known_size(label, 1, owner) != num_true:
         raise InvalidArgumentError(
             f"{owner}: label must have the shape [N, num_true] with num_true {num_true}, got "
             f"{list(label.shape)}"

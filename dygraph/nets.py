@@ -77,7 +77,7 @@ def glu(input, dim=-1):
     """
     check.variable(input, "glu: input")
     axis = check.axis(dim, len(input.shape), "glu: dim")
-    if input.shape[axis] % 2:
+    if check.known_size(input, axis, "glu") % 2:
         raise InvalidArgumentError(
             f"glu: the size along dim must be even, got shape {list(input.shape)} and dim {dim}"
         )
@@ -120,8 +120,13 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
         for what, x in (("queries", queries), ("keys", keys), ("values", values))
     ]
     q, k, v = shapes
-    fits = all(len(s) == 3 for s in shapes) and q[0] == k[0] == v[0]
-    if not (fits and q[2] == k[2] and k[1] == v[1] and q[2] % heads == v[2] % heads == 0):
+    for x in (queries, keys, values):
+        if x.ndim:
+            check.known_size(x, x.ndim - 1, owner)
+    fits = all(len(s) == 3 for s in shapes)
+    fits = fits and check.may_be_equal(q[0], k[0]) and check.may_be_equal(k[0], v[0])
+    fits = fits and check.may_be_equal(q[0], v[0]) and check.may_be_equal(k[1], v[1])
+    if not (fits and q[2] == k[2] and q[2] % heads == v[2] % heads == 0):
         raise InvalidArgumentError(
             f"{owner}: queries, keys and values must be [batch, M, D], [batch, N, D] and "
             f"[batch, N, E] with D and E divisible by num_heads {heads}, got "
@@ -129,8 +134,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
         )
 
     def split(x):
-        batch, rows, columns = x.shape
-        parts = ops.reshape2(x, shape=[batch, rows, heads, columns // heads])
+        parts = ops.reshape2(x, shape=[0, 0, heads, x.shape[2] // heads])
         return ops.transpose2(parts, axis=[0, 2, 1, 3])
 
     # An attribute would round the factor to float32.
@@ -140,7 +144,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     if rate:
         weights = ops.dropout(weights, dropout_prob=rate)
     out = ops.transpose2(ops.matmul_v2(weights, split(values)), axis=[0, 2, 1, 3])
-    return ops.reshape2(out, shape=[q[0], q[1], v[2]])
+    return ops.reshape2(out, shape=[0, 0, v[2]])
 
 
 def sequence_conv_pool(input, filter, bias=None, filter_size=3, act="sigmoid", pool_type="max"):

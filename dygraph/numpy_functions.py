@@ -8,11 +8,10 @@ from dygraph import _core, check, elements
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     UnimplementedError,
 )
 from dygraph.promotion import floating, same_type
-from dygraph.sizes import asking_line
+from dygraph.recording import modes
 
 Variable = _core.Variable
 ops = _core.ops
@@ -107,15 +106,15 @@ def _min(a, axis=None, keepdims=False):
 def _var(a, axis=None, ddof=0, keepdims=False):
     a = floating(var(a))
     away = a - a.mean(axis=axis, keepdim=True)
+    if -1 in _core.dims(a) and modes.ways is None:
+        raise check.open_size(
+            f"numpy.var: the sizes of '{a.name}', {list(a.shape)}, are known when the program runs",
+            "Use dygraph.var, which counts then",
+        )
     count = a.size
     if axis is not None:
         count = math.prod(a.shape[i] for i in axes_of(a, axis, "var"))
     squares = (away * away).sum(axis=axis, keepdim=keepdims)
-    if type(count) is int and -1 in a.shape:
-        raise PreconditionNotMetError(
-            f"numpy.var: the sizes of '{a.name}', {list(a.shape)}, are known when the program "
-            f"runs, at {asking_line()}. Use dygraph.var, which counts then"
-        )
     if (ddof or type(count) is int) and not count > ddof:
         return squares * float("nan")
     return squares / (count - ddof)
@@ -207,6 +206,12 @@ def _vstack(tup):
     return _concatenate([_at_least(2)(a) for a in tup], 0)
 
 
+def known(a, name, axes=None):
+    """The sizes of axes, all by default, that Python needs; refused where the run decides them."""
+    axes = range(a.ndim) if axes is None else axes
+    return [check.known_size(a, axis, f"numpy.{name}") for axis in axes]
+
+
 def _hstack(tup):
     arrays = [_at_least(1)(a) for a in tup]
     return _concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1)
@@ -215,7 +220,7 @@ def _hstack(tup):
 def _array_split(ary, indices_or_sections, axis=0):
     ary = var(ary)
     axis = axis_of(ary, axis, "split")
-    size = ary.shape[axis]
+    size = check.known_size(ary, axis, "numpy.split")
     if hasattr(indices_or_sections, "__len__"):
         ends = [0, *(slice(None, int(i)).indices(size)[1] for i in indices_or_sections), size]
     else:
@@ -228,7 +233,8 @@ def _array_split(ary, indices_or_sections, axis=0):
 def _split(ary, indices_or_sections, axis=0):
     ary = var(ary)
     count = indices_or_sections
-    if not hasattr(count, "__len__") and ary.shape[axis_of(ary, axis, "split")] % count:
+    size = known(ary, "split", [axis_of(ary, axis, "split")])[0]
+    if not hasattr(count, "__len__") and size % count:
         raise InvalidArgumentError(
             f"numpy.split: axis {axis} of shape {list(ary.shape)} must divide into {count} parts"
         )
@@ -282,9 +288,9 @@ def _expand_dims(a, axis):
 
 def _squeeze(a, axis=None):
     a = var(a)
-    gone = [i for i, n in enumerate(a.shape) if n == 1]
+    asked = list(range(a.ndim)) if axis is None else axes_of(a, axis, "squeeze")
+    gone = [i for i, n in zip(asked, known(a, "squeeze", asked), strict=True) if n == 1]
     if axis is not None:
-        asked = axes_of(a, axis, "squeeze")
         if not set(asked) <= set(gone):
             raise InvalidArgumentError(
                 f"numpy.squeeze: the axes must have size 1, got {axis} of shape {list(a.shape)}"
@@ -309,7 +315,7 @@ def _tensordot(a, b, axes=2):
     else:
         left, right = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     left, right = axes_of(a, left, "tensordot"), axes_of(b, right, "tensordot")
-    if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
+    if known(a, "tensordot", left) != known(b, "tensordot", right):
         raise InvalidArgumentError(
             f"numpy.tensordot: the axes {left} of shape {list(a.shape)} and {right} of shape "
             f"{list(b.shape)} must have equal sizes"
@@ -346,7 +352,7 @@ def _diagonal(a):
     a = var(a)
     if a.ndim != 2:
         raise refusal("diagonal", [f"{a.ndim} axes"])
-    at = np.arange(min(a.shape))
+    at = np.arange(min(known(a, "diagonal")))
     return a[at, at]
 
 
@@ -370,7 +376,7 @@ def _repeat(a, repeats, axis=None):
     a = var(a)
     if axis is None:
         a, axis = a.flatten(), 0
-    size = a.shape[axis_of(a, axis, "repeat")]
+    (size,) = known(a, "repeat", [axis_of(a, axis, "repeat")])
     return _take(a, np.repeat(np.arange(size), np.asarray(repeats)), axis)
 
 
@@ -380,7 +386,7 @@ def _tile(A, reps):
     for axis, count in zip(range(-1, -len(reps) - 1, -1), reversed(reps), strict=True):
         if A.ndim < -axis:
             A = A[None]
-        size = A.shape[axis]
+        (size,) = known(A, "tile", [A.ndim + axis])
         A = _take(A, np.tile(np.arange(size), count), axis)
     return A
 
@@ -389,11 +395,11 @@ def _broadcast_to(array, shape):
     array = var(array)
     shape = [shape] if hasattr(type(shape), "__index__") else list(shape)
     condition = np.ones(shape, "bool")
-    if np.broadcast_shapes(array.shape, tuple(shape)) != tuple(shape):
+    if np.broadcast_shapes(tuple(known(array, "broadcast_to")), tuple(shape)) != tuple(shape):
         raise InvalidArgumentError(
             f"numpy.broadcast_to: shape {list(array.shape)} does not broadcast to {shape}"
         )
-    return ops.where(_core.to_variable(condition), array, ops.fill_any_like(array))
+    return ops.where(_core.literal(condition), array, ops.fill_any_like(array))
 
 
 def _flip(m, axis=None):
@@ -405,20 +411,19 @@ def _flip(m, axis=None):
 def _roll(a, shift, axis=None):
     a = var(a)
     if axis is None:
-        return _reshape(_roll(a.flatten(), shift, 0), list(a.shape))
+        return _reshape(_roll(a.flatten(), shift, 0), known(a, "roll"))
     axes = axes_of(a, axis, "roll")
     shifts = shift if isinstance(shift, (list, tuple)) else [shift] * len(axes)
     for by, i in zip(shifts, axes, strict=True):
-        a = _take(a, np.roll(np.arange(a.shape[i]), by), i)
+        a = _take(a, np.roll(np.arange(*known(a, "roll", [i])), by), i)
     return a
 
 
 def _triangle(choose):
     def function(m, k=0):
         m = var(m)
-        return ops.where(
-            _core.to_variable(choose(np.ones(m.shape[-2:], "bool"), k)), m, ops.fill_any_like(m)
-        )
+        among = np.ones(known(m, "tril and triu", range(m.ndim)[-2:]), "bool")
+        return ops.where(_core.literal(choose(among, k)), m, ops.fill_any_like(m))
 
     return function
 
@@ -454,7 +459,7 @@ def _average(a, axis=None, weights=None):
     if weights is None:
         return _mean(a, axis)
     a, weights = same_type([a, weights])
-    return _sum(a * weights, axis) / _sum(_broadcast_to(weights, a.shape), axis)
+    return _sum(a * weights, axis) / _sum(_broadcast_to(weights, known(a, "average")), axis)
 
 
 def _truth(a):

@@ -1,5 +1,7 @@
 """Lists of sizes for operators, some of which are known only in a run."""
 
+import contextlib
+
 from dygraph import _core, check
 from dygraph.recording import modes
 from dygraph.sizes import Size, same
@@ -38,6 +40,36 @@ def variables(values):
         if isinstance(n, Size)
         else _core.literal([check.integer(n, "a size in shape", -1)], "int32")
         for n in values
+    ]
+
+
+def beside(x):
+    """A context that writes calls without inputs into the program of `x`, where it is of one."""
+    if not _core.is_symbol(x):
+        return contextlib.nullcontext()
+    program = x.block.program
+    return program.appending_to(program.current_block())
+
+
+def is_open(x):
+    """Whether the run of a described program decides a size of `x`."""
+    return isinstance(x, _core.Variable) and modes.ways is None and -1 in _core.dims(x)
+
+
+def matching(like, x):
+    """`x`, which must have the shape of `like`. Where a run decides that, `stack` checks it."""
+    if not (is_open(like) or is_open(x)):
+        return x
+    both = _core.ops.stack([like.detach(), x], axis=0)
+    return _core.ops.slice(both, axes=[0], starts=[1], ends=[2], decrease_axis=[0])
+
+
+def kept(x, shape):
+    """`shape` with 0, which copies, for sizes of a program that `x` has at the same place."""
+    own = sizes_of(x)
+    return [
+        0 if i < len(own) and isinstance(n, Size) and same(n, own[i]) else n
+        for i, n in enumerate(shape)
     ]
 
 

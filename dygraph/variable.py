@@ -252,7 +252,12 @@ def reshape(self, *shape):
     if any(getattr(type(n), "is_of_the_run", False) for n in shape):
         return size_lists.reshaped(self, list(shape))
     if any(hasattr(type(n), "as_attribute") for n in shape):  # sizes of a program
-        return _reshape2(self, list(shape))
+        shape = list(shape)
+        if sum(type(n) is not int or n == -1 for n in shape) > 1:
+            shape = size_lists.kept(self, shape)
+            if sum(type(n) is not int or n == -1 for n in shape) > 1:
+                return size_lists.reshaped(self, shape)
+        return _reshape2(self, shape)
     return _reshape2(self, [check.integer(n, "reshape: a size", -1) for n in shape])
 
 
@@ -400,9 +405,9 @@ def length(self):
     if type(size) is not int:
         raise size.refused("len() reads the size", "Use x.shape[0], which is valid in shapes")
     if size < 0:
-        raise PreconditionNotMetError(
-            f"the length of '{self.name}' is known when the program runs: compute with "
-            "static.layers.shape(x), or declare the size"
+        raise check.open_size(
+            f"the length of '{self.name}' is known when the program runs",
+            "Use static.layers.shape(x)[0], or declare the size",
         )
     return size
 

@@ -142,7 +142,10 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
         return eager.scaled_dot_product_attention(*variables, num_heads, dropout_rate)
     heads = check.integer(num_heads, f"{owner}: num_heads", 1)
     q, k, v = (list(x.shape) for x in variables)
-    fits = len(q) == len(k) == len(v) == 3 and q[2] == k[2] and k[1] == v[1]
+    for x in variables:
+        if x.shape:
+            check.known_size(x, len(x.shape) - 1, owner)
+    fits = len(q) == len(k) == len(v) == 3 and q[2] == k[2] and check.may_be_equal(k[1], v[1])
     if not fits or q[2] % heads or v[2] % heads or min(q[2], v[2]) < 1:
         raise InvalidArgumentError(
             f"{owner}: queries, keys and values must be [batch, M, D], [batch, N, D] and "

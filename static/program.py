@@ -409,7 +409,7 @@ class Program:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
                 "a program, unless it is a parameter or a buffer. Write it into the program with "
-                "static.layers.assign(array)"
+                f"static.layers.assign(array) (described at {_core.user_line()})"
             )
         if not variable.name:
             variable.name = self._free_name("buffer")

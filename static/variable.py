@@ -7,7 +7,7 @@ computing.
 import math
 import sys
 
-from dygraph import _core
+from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.recording import modes
 from dygraph.watch import is_own_file
@@ -81,9 +81,10 @@ class Variable(_core.Symbol):
         if any(n < 0 for n in shape):
             if modes.ways is not None:
                 return modes.ways.size_of(self)
-            raise PreconditionNotMetError(
+            raise check.open_size(
                 f"the number of elements of '{self.name}', {list(shape)}, is known when the "
-                "program runs: compute with static.layers.size(x), or declare the sizes"
+                "program runs",
+                "Use static.layers.size(x), or declare the sizes",
             )
         return math.prod(shape)
 

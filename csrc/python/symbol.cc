@@ -376,7 +376,7 @@ void BindSymbols(py::module_& m) {
                          py::function generate, py::function write) {
     statics = {variable.release().ptr(), parameter.release().ptr(), op.release().ptr(),
                current.release().ptr(),  generate.release().ptr(),  write.release().ptr()};
-    SetDescribeCall(&AppendCall);
+    SetDescribeCall(&AppendCall, &UserLine);
   });
   // {type: {name: (wire type, value)}}
   m.def("set_hints", [](const py::dict& hints) {

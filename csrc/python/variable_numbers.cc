@@ -360,7 +360,8 @@ void TellRead(Variable& v, const char* how) {
           std::string_view(how) == "bool()"
               ? ". To decide in the program use static.layers.cond or while_loop, or write a "
                 "function for dygraph.jit.to_static"
-              : "");
+              : "",
+          " (described at ", UserLine(), ")");
   CurrentThread().OnRead(v, how);
 }
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from dygraph import _core, check, creation, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.faces import face
 from dygraph.initializer import Uniform
 from dygraph.nn.layer import Layer
 from dygraph.nn.ragged import Steps
@@ -85,17 +84,14 @@ class RNNCellBase(Layer):
         axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
         batch = size_lists.sizes_of(batch_ref)[axis]
         dtype = dtype or batch_ref.dtype
-        literally = _core.is_symbol(batch_ref) and type(batch) is int
 
         def filled(shape):
             if shape and isinstance(shape[0], (list, tuple)):
                 return tuple(map(filled, shape))
-            if literally:
-                state = _core.literal(np.full([batch, *shape], init_value), str(dtype))
-                return face(state, batch_ref, type(self).__name__)
             return creation.full([batch, *shape], init_value, dtype)
 
-        return filled(shape or self.state_shape)
+        with size_lists.beside(batch_ref):
+            return filled(shape or self.state_shape)
 
 
 class _Cell(RNNCellBase):

@@ -109,13 +109,14 @@ def _misfit_mask(mask, shape, owner):
 
 def _attend(query, key, value, attn_mask, dropout_p, is_causal, training, owner):
     """(output, weights) of attention over the last two axes."""
-    width = query.shape[-1]
+    width = check.known_size(query, query.ndim - 1, owner)
     scores = ops.matmul_v2(
         ops.scale(query, scale=1.0 / math.sqrt(width) if width else 1.0), key, trans_y=True
     )
     seen = None
     if is_causal:
-        scores = ops.elementwise_add(scores, _causal(query.shape[-2], key.shape[-2], query.dtype))
+        counts = (check.known_size(x, x.ndim - 2, owner) for x in (query, key))
+        scores = ops.elementwise_add(scores, _causal(*counts, query.dtype))
     if attn_mask is not None:
         added, seen = _additive(attn_mask, query.dtype, owner)
         try:

@@ -67,7 +67,11 @@ def one_index(i, what):
         raise ArgumentTypeError(f"{what} must be a Variable of one int64, got {i.dtype}")
     shape = tuple(i.desc.shape if isinstance(i, Variable) else i.shape)
     if any(n != 1 for n in shape):
-        raise InvalidArgumentError(f"{what} must hold one integer, got shape {shape}")
+        raise check.open_size(
+            f"{what} must hold one integer, got shape {shape}",
+            "Declare or reduce it to one element",
+            InvalidArgumentError,
+        )
     return i
 
 

@@ -12,7 +12,7 @@ Examples
 import contextlib
 import functools
 
-from dygraph import _core, unique_name
+from dygraph import _core, check, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -355,8 +355,10 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     symbolic = isinstance(branch_index, Variable)
     shape = tuple(branch_index.desc.shape if symbolic else branch_index.shape)
     if any(n != 1 for n in shape):
-        raise InvalidArgumentError(
-            f"switch_case: branch_index must hold one number, got shape {shape}"
+        raise check.open_size(
+            f"switch_case: branch_index must hold one number, got shape {shape}",
+            "Declare or reduce it to one element",
+            InvalidArgumentError,
         )
     functions = _numbered(branch_fns)
     if default is None:

@@ -219,6 +219,8 @@ class MultivariateNormalDiag(Distribution):
     def __init__(self, loc, scale):
         self._take(loc=loc, scale=scale)
         shape = tuple(self.scale.shape)
+        for axis in range(len(shape)):
+            check.known_size(self.scale, axis, "MultivariateNormalDiag")
         if len(shape) != 2 or shape[0] != shape[1] or tuple(self.loc.shape) != shape[:1]:
             raise InvalidArgumentError(
                 "MultivariateNormalDiag: loc must be [n] and scale [n, n], got "

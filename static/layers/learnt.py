@@ -40,7 +40,11 @@ def biased(x, size, attr, axis):
 def known(size, owner, what, x):
     """A size for a parameter's shape. InvalidArgumentError if it is not known."""
     if size is None or size < 0:
-        raise InvalidArgumentError(f"{owner}: {what} must be known, got shape {list(x.shape)}")
+        raise check.open_size(
+            f"{owner}: {what} must be known, got shape {list(x.shape)}",
+            "Declare the size, which the shape of a parameter needs",
+            InvalidArgumentError,
+        )
     return size
 
 
@@ -95,8 +99,10 @@ def fc(
         rows = num_flatten_dims if num_flatten_dims != -1 else len(x.shape) - 1
         row = x.shape[rows:]
         if -1 in row:
-            raise InvalidArgumentError(
-                f"fc: the sizes after axis {rows} must be known, got {x.shape}"
+            raise check.open_size(
+                f"fc: the sizes after axis {rows} must be known, got {x.shape}",
+                "Declare them, since the shape of the weight needs them, or set num_flatten_dims",
+                InvalidArgumentError,
             )
         w = parameter([math.prod(row), size], x.dtype, attr)
         terms.append(functional.mul(x, w, x_num_col_dims=rows))
@@ -136,6 +142,12 @@ def embedding(
     ((-1, 8), 1)
     """
     check.variable(input, "embedding: input")
+    if len(input.shape) > 1 and input.shape[-1] < 0:
+        raise check.open_size(
+            f"embedding: the last size of input must be known, got shape {list(input.shape)}",
+            "Use static.embedding, which keeps all axes, or declare 1, which takes the axis away",
+            InvalidArgumentError,
+        )
     ends_in_one = len(input.shape) > 1 and input.shape[-1] == 1
     operator = "lookup_table" if ends_in_one else "lookup_table_v2"
     return looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype)

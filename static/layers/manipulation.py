@@ -108,7 +108,11 @@ def unstack(x, axis=0, num=None):
     check.variable(x, "unstack: x")
     size = x.shape[check.axis(axis, len(x.shape), "unstack: axis")] if num is None else num
     if size < 0:
-        raise InvalidArgumentError(f"unstack: num must be given for {x.shape} and axis {axis}")
+        raise check.open_size(
+            f"unstack: num must be given for {x.shape} and axis {axis}",
+            "Give num, or declare the size of the axis",
+            InvalidArgumentError,
+        )
     return run("unstack", {"X": x}, {"axis": axis, "num": size}, {"Y": size})["Y"]
 
 
@@ -184,9 +188,10 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         input = assign(input)
     rank, offset = len(input.shape), check.integer(offset, "diag_embed: offset")
     if rank == 0 or input.shape[-1] < 1:
-        raise InvalidArgumentError(
+        raise check.open_size(
             f"diag_embed: the last size of input must be known and at least 1, got shape "
-            f"{list(input.shape)}"
+            f"{list(input.shape)}",
+            kind=InvalidArgumentError,
         )
     axes = [check.axis(dim1, rank + 1, "diag_embed: dim1")]
     axes.append(check.axis(dim2, rank + 1, "diag_embed: dim2"))
@@ -278,6 +283,12 @@ def _cropped(op, slot, x, shape, offsets):
         attrs["shape"] = None if op == "crop" else [-1] * len(x.shape)
     else:
         attrs["shape"] = list(x.shape if shape is None else shape)
+        if op == "crop" and any(type(n) is int and n < 0 for n in attrs["shape"]):
+            raise check.open_size(
+                f"crop: the sizes of the part must be known, got {attrs['shape']}",
+                "Use static.layers.crop_tensor, where -1 is what follows the offset",
+                InvalidArgumentError,
+            )
     if isinstance(offsets, _core.Variable):
         inputs["Offsets"] = offsets
     else:

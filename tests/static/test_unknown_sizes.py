@@ -237,7 +237,7 @@ def test_what_scripts_ask_is_answered_as_in_fluid():
         assert a.shape.count(-1) == 1 and any(size == -1 for size in a.shape)
         assert isinstance(n, int) and isinstance(a.shape, tuple) and len(a.shape) == 2
         assert repr(a.shape) == "(-1, 3)" and str(n) == "-1" and f"{n:>3}" == " -1"
-        assert "%s" % n == "-1" and "{}".format(a.shape) == "(-1, 3)"
+        assert "%s" % n == "-1" and f"{a.shape}" == "(-1, 3)"
         assert hash(a.shape) == hash((-1, 3)) and {(-1, 3): 1}[a.shape] == 1 and n in {-1}
         assert copy.deepcopy(a.shape) == (-1, 3) and copy.copy(n) == -1
         assert pickle.loads(pickle.dumps(a.shape)) == (-1, 3)
@@ -340,3 +340,103 @@ def test_files_refuse_variables_without_values(tmp_path):
         for filename in (None, "all"):
             with pytest.raises(RuntimeError, match="'a', a variable of a program"):
                 dygraph.save_fluid_params({"a": a}, tmp_path, filename)
+
+
+def test_an_open_size_decides_no_rank():
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 1, 3])
+        for describe in (
+            lambda: F.squeeze2(a),
+            lambda: layers.squeeze(a, []),
+            lambda: F.squeeze2(a, axes=[0]),
+        ):
+            line = f"test_unknown_sizes.py:{describe.__code__.co_firstlineno} in"
+            with pytest.raises(ValueError, match="must not decide how many axes") as error:
+                describe()
+            assert line in str(error.value) and "Declare the size" in str(error.value)
+        assert F.squeeze2(a, axes=[1]).shape == (-1, 3)
+
+
+def test_fluids_own_description_of_squeeze_keeps_fluids_rank():
+    main = static.Program()
+    block = main.global_block()
+    with static.program_guard(main):
+        a = static.data("a", [-1, 1, 3])
+        out = block.create_var(name="out", dtype="float32")
+        block.append_op("squeeze2", {"X": a}, {"Out": out}, {"axes": []})
+    assert out.shape == (-1, 3)
+    again = static.Program.parse_from_string(main.serialize_to_string())
+    for n, shape in ((2, (2, 3)), (1, (3,))):
+        (got,) = static.Executor().run(again, {"a": rows(n)[:, None]}, ["out"])
+        assert got.shape == shape
+
+
+@pytest.mark.parametrize("loss", ["mse_loss", "l1_loss"])
+def test_shapes_that_eager_losses_compare_are_compared_by_the_run(loss):
+    with static.program_guard(static.Program()):
+        a, b = static.data("a", [-1, 3]), static.data("b", [-1, 3])
+        made = getattr(F, loss)(a, b)
+        executor = static.Executor()
+        (got,) = executor.run(feed={"a": rows(4), "b": rows(4, 1)}, fetch_list=[made])
+        difference = rows(4) - rows(4, 1)
+        want = np.mean(difference**2 if loss == "mse_loss" else np.abs(difference))
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+        with pytest.raises(ValueError, match="stack: .*test_unknown_sizes.py"):
+            executor.run(feed={"a": rows(4), "b": rows(1)}, fetch_list=[made])
+
+
+def test_a_mask_must_have_the_sizes_of_the_run():
+    with static.program_guard(static.Program()):
+        a, mask = static.data("a", [-1, 3]), static.data("mask", [-1], "bool")
+        made, executor = a[mask], static.Executor()
+        feed = {"a": rows(3), "mask": np.array([True, False, True])}
+        (got,) = executor.run(feed=feed, fetch_list=[made])
+        np.testing.assert_array_equal(got, rows(3)[[0, 2]])
+        with pytest.raises(ValueError, match="stack"):
+            executor.run(feed={**feed, "a": rows(5)}, fetch_list=[made])
+
+
+def test_embedding_asks_whether_the_last_axis_goes():
+    with static.program_guard(static.Program(), static.Program()):
+        words = static.data("words", [-1, -1], "int64")
+        with pytest.raises(ValueError, match="Use static.embedding"):
+            layers.embedding(words, [7, 3])
+        assert static.embedding(words, [7, 3]).shape == (-1, -1, 3)
+
+
+NUMPY = {
+    "array_split": lambda a: np.array_split(a, 2),
+    "squeeze": np.squeeze,
+    "diagonal": np.diagonal,
+    "roll": lambda a: np.roll(a, 1, axis=0),
+    "tile": lambda a: np.tile(a, (2, 1)),
+    "var": np.var,
+}
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_numpys_functions_compute_with_no_unknown_size(name):
+    with static.program_guard(static.Program()):
+        with pytest.raises(RuntimeError, match="known when the program runs.*described at"):
+            NUMPY[name](static.data("a", [-1, 3]))
+
+
+def test_positions_in_variables_of_open_length():
+    x = np.arange(12, dtype="float32").reshape(3, 4)
+    i, j = np.array([2, 0]), np.array([1, 3])
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, -1])
+        first, second = static.data("i", [-1], "int64"), static.data("j", [-1], "int64")
+        made = [a[first], a[:, second], a[first, second], a[None, :, None], a[[1, 0]]]
+        feed = {"a": x, "i": i, "j": j}
+        found = static.Executor().run(feed=feed, fetch_list=made)
+    for got, want in zip(found, [x[i], x[:, j], x[i, j], x[None, :, None], x[[1, 0]]], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_reading_a_variable_of_another_program_raises_in_to_static():
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 3])
+    function = dygraph.jit.to_static(lambda x: x + 1 if a is not None else x)
+    with pytest.raises(RuntimeError, match="'a', a variable of a program"):
+        function(dygraph.ones([2, 3]))

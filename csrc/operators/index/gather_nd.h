@@ -15,7 +15,8 @@ inline Dims TakenDims(const Dims& x, const Dims& index) {
   ENFORCE(!index.empty(), InvalidArgument,
           "Index must have at least one axis, whose last one addresses a slice, got shape []");
   int64_t k = index[index.rank() - 1];
-  ENFORCE(k >= 0, InvalidArgument, "the last size of Index must be known, got shape ", index);
+  ENFORCE(k >= 0, InvalidArgument, "the last size of Index must be known, got shape ", index,
+          ". Declare it: it says how many axes are addressed");
   ENFORCE(k <= x.rank(), InvalidArgument, "the last size of Index ", index,
           " must be at most the number of axes of X ", x, ", ", x.rank(), ", got ", k);
   Dims out;

@@ -21,7 +21,8 @@ int AxisOf(const Dims& x, int32_t dim) {
     while (axis < x.rank() && x[axis] != 3) ++axis;
   }
   ENFORCE(axis < x.rank() && (x[axis] == 3 || x[axis] < 0), InvalidArgument,
-          "X must have three elements along dim, got shape ", x, " and dim ", dim);
+          "X must have three elements along dim, got shape ", x, " and dim ", dim,
+          ". Declare the size 3, or give dim");
   return axis;
 }
 

@@ -38,7 +38,7 @@ Sizes CheckInputs(InferContext& ctx) {
     bool fits =
         (q[i] == k[i] || !BothKnown(q[i], k[i])) && (q[i] == v[i] || !BothKnown(q[i], v[i]));
     ENFORCE(fits, InvalidArgument, "the leading axes of Query, Key and Value must be equal, got ",
-            q, ", ", k, " and ", v);
+            q, ", ", k, " and ", v, ". Use expand() where they broadcast");
   }
   const int64_t width = q[rank - 1], value_width = v[rank - 1], heads = std::max(a.num_heads, 1);
   ENFORCE(width == k[rank - 1] || !BothKnown(width, k[rank - 1]), InvalidArgument,

@@ -26,8 +26,11 @@ struct Crop : Description {
             "shape and offsets must have a number for each axis of X ", x, ", got shape ", shape,
             " and offsets ", Dims(offsets.values));
     Maps maps;
-    for (int i = 0; i < x.rank(); ++i)
-      maps.Push(Cropped(offsets.known && shape[i] >= -1 ? x[i] : -1, offsets.values[i], shape[i]));
+    const int64_t least = call.in.count(1) > 0 ? 0 : -1;  // the size of Y may be open
+    for (int i = 0; i < x.rank(); ++i) {
+      bool known = offsets.known && shape[i] >= least;
+      maps.Push(Cropped(known ? x[i] : -1, offsets.values[i], shape[i]));
+    }
     return maps;
   }
 };

@@ -27,7 +27,7 @@ Dims TargetShape(const Dims& x, const IntList& shape) {
       size = x[i];
     } else if (size == -1) {
       ENFORCE(inferred < 0, InvalidArgument, "at most one element of shape may be -1, got ",
-              Dims(shape.values));
+              Dims(shape.values), ". Use 0 where the size of that axis of X stays");
       inferred = static_cast<int>(i);
       out.push_back(-1);
       continue;

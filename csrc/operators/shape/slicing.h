@@ -85,7 +85,7 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const Ints& starts,
     }
     ENFORCE(r.dims[i] == 1 || r.dims[i] < 0, InvalidArgument,
             "an axis in decrease_axis must be left with one element, got ", r.dims[i], " for axis ",
-            i, " of Input ", x);
+            i, " of Input ", x, ". Name axes of size 1, or choose one element by starts and ends");
   }
   return r;
 }
