@@ -12,9 +12,10 @@ _OURS = {"lr": "learning_rate", "params": "parameter_list", "parameters": "param
 
 def _holds_parameters(value):
     """Whether `value`, an optimizer's first argument, is what torch expects there."""
-    if isinstance(value, Variable) or callable(value) and not hasattr(value, "named_parameters"):
+    is_layer = hasattr(value, "named_parameters")
+    if isinstance(value, (Variable, str)) or (callable(value) and not is_layer):
         return False
-    return hasattr(value, "__iter__") or hasattr(value, "named_parameters")
+    return is_layer or hasattr(value, "__iter__")
 
 
 def ours(kind, args, kwargs):

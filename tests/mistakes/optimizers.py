@@ -71,7 +71,8 @@ def arrays_for_parameters():
 
 
 def swapped_arguments():
-    SGD(nn.Linear(2, 2).parameters(), 0.1)
+    rule = SGD(nn.Linear(2, 2).parameters(), 0.1)
+    return f"the parameters may stand first, as in torch, {rule!r}"
 
 
 def parameters_second():
@@ -91,7 +92,8 @@ def beta_of_one():
 
 
 def keyword_of_another_library():
-    Adam(lr=0.001, parameter_list=nn.Linear(2, 2).parameters())
+    rule = Adam(lr=0.001, parameter_list=nn.Linear(2, 2).parameters())
+    return f"lr is the learning rate, {rule!r}"
 
 
 def betas_of_another_library():
