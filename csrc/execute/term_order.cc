@@ -200,17 +200,20 @@ class Finder {
   std::map<int, int> terms_of_;
 };
 
-Ref<TermList> OneTerm(uint64_t number, Value value) {
-  auto list = MakeRef<TermList>();
-  list->terms.emplace_back(number, std::move(value));
-  return list;
+Ref<const Term> OneTerm(uint64_t number, const Value& value) {
+  Ref<const Term> term(new Term(number, value, nullptr));
+  term->sum = value;
+  return term;
 }
 
-Value Held(Ref<TermList> list) { return list ? Value(VarKind::kSteps, std::move(list)) : Value(); }
+Value Held(Ref<const Term> list) {
+  if (!list) return Value();
+  return Value(VarKind::kSteps, Ref<Term>(const_cast<Term*>(&*list)));
+}
 
-Ref<const TermList> ListIn(const Value& value) {
+Ref<const Term> ListIn(const Value& value) {
   if (value.empty()) return nullptr;
-  return Ref<const TermList>(&value.Object<TermList>(VarKind::kSteps));
+  return Ref<const Term>(&value.Object<Term>(VarKind::kSteps));
 }
 
 // The lists of an array's elements, to be changed.
@@ -219,19 +222,48 @@ TermLists& ListsIn(Value* value) {
   return const_cast<TermLists&>(value->Object<TermLists>(VarKind::kSteps));
 }
 
-// The terms from number `first` on, added to the sum of those before it.
-Value AddedFrom(size_t first, const TermList& list, Place place, const Value& sum) {
+// The terms of two lists in the order of their numbers; of equal ones those of `a` come first.
+Ref<const Term> Merged(Ref<const Term> a, Ref<const Term> b) {
+  std::vector<Ref<const Term>> newer;
+  while (a && b) {
+    Ref<const Term>& newest = b->number >= a->number ? b : a;
+    newer.push_back(newest);
+    newest = Ref<const Term>(newest->older);
+  }
+  Ref<const Term> list = a ? a : b;
+  for (; !newer.empty(); newer.pop_back())
+    list = Ref<const Term>(new Term(newer.back()->number, newer.back()->value, list));
+  return list;
+}
+
+// Notes the sum up to a term. Those up to much older ones are not needed again.
+void NoteSum(const Term& term, const Value& sum) {
+  constexpr int kKept = 4;
+  term.sum = sum;
+  const Term* old = &term;
+  for (int k = 0; k < kKept && old; ++k) old = old->older ? &*old->older : nullptr;
+  if (old) old->sum = Value();
+}
+
+// The sum of a list, from the newest term on whose sum is known.
+Value SumOf(const Term& newest, Place place) {
+  if (!newest.sum.empty()) return newest.sum;
+  std::vector<const Term*> terms;
+  const Term* from = &newest;
+  for (; from && from->sum.empty(); from = from->older ? &*from->older : nullptr)
+    terms.push_back(from);
   static const OpInfo& op = GetOp("sum");
   Call call;
   call.op = &op;
   call.attrs = op.default_attrs->data();
   call.place = place;
-  if (first > 0) call.in.Push(&sum);
-  for (size_t k = first; k < list.terms.size(); ++k) call.in.Push(&list.terms[k].second);
+  if (from) call.in.Push(&from->sum);
+  for (auto term = terms.rbegin(); term != terms.rend(); ++term) call.in.Push(&(*term)->value);
   call.in.Close();
   Value out;
   call.out.Add(&out);
   dygraph::Run(call);
+  NoteSum(newest, out);
   return out;
 }
 
@@ -244,57 +276,44 @@ int64_t IndexIn(const Value& value) {
 
 void FindTermOrder(Plan& plan) { Finder find(plan); }
 
-TermSum::TermSum(const TermNotes* notes) : notes_(notes) {
-  if (notes_) list_ = MakeRef<TermList>();
+Term::~Term() {
+  for (Ref<const Term> next = std::move(older); next && next->unique();) {
+    Ref<const Term> after = std::move(next->older);
+    next = std::move(after);
+  }
 }
 
 void TermSum::Add(size_t begin, size_t end, const std::vector<Value*>& values) {
-  if (!list_) return;
+  if (!known_) return;
   for (size_t k = begin; k < std::min(end, notes_->in.size()); ++k) {
     const auto [slot, terms] = notes_->in[k];
     if (values[slot]->empty()) continue;
-    if (terms < 0) {
-      Add(*values[slot], *OneTerm(0, *values[slot]));
-    } else if (Ref<const TermList> list = ListIn(*values[terms])) {
-      Add(*values[slot], *list);
-    } else {
-      list_.reset();
-    }
-    if (!list_) return;
+    Ref<const Term> list = terms < 0 ? OneTerm(0, *values[slot]) : ListIn(*values[terms]);
+    known_ = static_cast<bool>(list);
+    if (!known_) return;
+    if (list->sum.empty()) NoteSum(*list, *values[slot]);
+    Add(std::move(list));
   }
 }
 
-void TermSum::Add(const Value& sum, const TermList& more) {
-  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
-  if (more.terms.empty()) return;
-  if (terms.empty()) {
-    sum_ = sum;
-    added_ = more.terms.size();
-  } else {
-    plain_ &= more.terms.size() == 1 && terms.back().first <= more.terms[0].first;
+void TermSum::Add(Ref<const Term> list) {
+  if (!newest_) {
+    newest_ = std::move(list);
+    return;
   }
-  terms.insert(terms.end(), more.terms.begin(), more.terms.end());
+  plain_ &= !list->older && newest_->number <= list->number;
+  newest_ = Merged(std::move(newest_), std::move(list));
 }
 
 bool TermSum::Get(Place place, Value* sum) {
-  if (!list_) return false;
-  auto older = [](const auto& a, const auto& b) { return a.first < b.first; };
-  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
-  if (added_ < terms.size()) {
-    std::stable_sort(terms.begin() + added_, terms.end(), older);
-    if (older(terms[added_], terms[added_ - 1])) {
-      std::stable_sort(terms.begin(), terms.end(), older);
-      added_ = 0;
-    }
-    sum_ = AddedFrom(added_, *list_, place, sum_);
-    added_ = terms.size();
-  }
-  *sum = sum_;
+  if (!known_) return false;
+  if (newest_) *sum = SumOf(*newest_, place);
   return true;
 }
 
 void TermSum::Leave(const std::vector<Value*>& values) {
-  if (notes_ && notes_->out[0].second >= 0) *values[notes_->out[0].second] = Held(list_);
+  if (notes_ && notes_->out[0].second >= 0)
+    *values[notes_->out[0].second] = known_ ? Held(newest_) : Value();
 }
 
 bool AddInOrder(const TermNotes& notes, Place place, const std::vector<Value*>& values) {
@@ -337,24 +356,23 @@ void PreparedProgram::NoteTerms(const PlanOp& op, Frame& frame) const {
       const auto [array, lists] = notes.out[0];
       if (value(x).empty()) return;
       const size_t i = IndexIn(value(notes.in[1].first));
-      std::vector<Ref<TermList>>& items = ListsIn(&value(lists)).items;
+      std::vector<Ref<const Term>>& items = ListsIn(&value(lists)).items;
       if (items.size() <= i) items.resize(i + 1);
       TermSum sum(&notes);
       const Tensor& item = value(array).array().items.at(i);
       const bool first = item.raw_data() == value(x).tensor().raw_data();
       if (!first && !items[i]) return;  // terms of what is there are not known
-      // The sum before is gone: that of more terms than one is made anew.
-      if (!first) sum.Add(items[i]->terms[0].second, *items[i]);
+      if (!first) sum.Add(items[i]);
       sum.Add(0, 1, frame.values);
-      if (Value whole; !first && !sum.IsPlain() && sum.GetAnew(place_, &whole))
+      if (Value whole; !first && !sum.IsPlain() && sum.Get(place_, &whole))
         value(array).MutableArray().items[i] = whole.tensor();
-      items[i] = sum.list();
+      items[i] = sum.newest();
       return;
     }
     case Kind::kTaken: {
       const size_t i = IndexIn(value(notes.in[1].first));
       const auto [array, lists] = notes.in[0];
-      Ref<TermList> list;
+      Ref<const Term> list;
       if (lists >= 0 && !value(lists).empty() && i < ListsIn(&value(lists)).items.size())
         list = std::exchange(ListsIn(&value(lists)).items[i], nullptr);
       if (notes.out[0].second >= 0) value(notes.out[0].second) = Held(std::move(list));

@@ -18,40 +18,45 @@ namespace dygraph::program {
 // The plan gets a slot for the terms of each gradient that takes part.
 void FindTermOrder(Plan& plan);
 
-class TermList : public ValueObject {
+// A list of terms by the newest one. Lists share their older terms, so that one more costs no copy
+// where a loop adds to its sum in every turn.
+class Term : public ValueObject {
  public:
-  std::vector<std::pair<uint64_t, Value>> terms;
+  Term(uint64_t number, Value value, Ref<const Term> older)
+      : number(number), value(std::move(value)), older(std::move(older)) {}
+  ~Term() override;  // frees a long list without recursion
+
+  const uint64_t number;
+  const Value value;
+  mutable Ref<const Term> older;
+  // The sum up to this term, which a sum that goes on from here needs; empty: not known.
+  mutable Value sum;
 };
 
 // Of the elements of an array.
 class TermLists : public ValueObject {
  public:
-  std::vector<Ref<TermList>> items;
+  std::vector<Ref<const Term>> items;
 };
 
 // A sum while it is added up. Without notes it does nothing.
 class TermSum {
  public:
-  explicit TermSum(const TermNotes* notes);
+  explicit TermSum(const TermNotes* notes) : notes_(notes), known_(notes != nullptr) {}
   // Terms of the inputs from `begin` on.
   void Add(size_t begin, size_t end, const std::vector<Value*>& values);
-  void Add(const Value& sum, const TermList& terms);
+  void Add(Ref<const Term> newest);
   // Whether it is the sum of the inputs from left to right.
   bool IsPlain() const { return plain_; }
   // False: not all terms are known.
   bool Get(Place place, Value* sum);
-  bool GetAnew(Place place, Value* sum) {
-    added_ = 1;
-    return Get(place, sum);
-  }
   void Leave(const std::vector<Value*>& values);
-  const Ref<TermList>& list() const { return list_; }
+  const Ref<const Term>& newest() const { return newest_; }
 
  private:
   const TermNotes* notes_;
-  Ref<TermList> list_;  // null: not all of them are known
-  size_t added_ = 0;    // so many of them are in sum_
-  Value sum_;
+  bool known_;
+  Ref<const Term> newest_;
   bool plain_ = true;
 };
 

@@ -264,8 +264,19 @@ def in_choices(x, w, n, integer):
     return layers.reduce_sum(x * 0.7 + first + z * w + x * w + y * 0.3 + x * 0.1)
 
 
+def in_a_long_loop(x, w, n, integer):
+    """`x` has a second name in each turn, where a choice hands it on."""
+
+    def turn(i, x, y):
+        z = layers.cond(i < n, lambda: x, lambda: x * 2.0)
+        return [i + 1, z, y * 0.9 + z * w + x * 0.1]
+
+    _, x, y = layers.while_loop(lambda i, *_: i < n * 400, turn, [integer(0), x, x * 0.5])
+    return layers.reduce_sum(y * x)
+
+
 @pytest.mark.parametrize("turns", [0, 1, 2, 5])
-@pytest.mark.parametrize("function", [in_a_loop_of_names, in_an_array, in_choices])
+@pytest.mark.parametrize("function", [in_a_loop_of_names, in_an_array, in_choices, in_a_long_loop])
 def test_one_value_under_several_names(function, turns):
     arrays = {"x": numbers(3, 4), "w": numbers(3, 4, seed=1), "n": np.array([turns], "int64")}
     d = Described(**arrays)
