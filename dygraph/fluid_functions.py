@@ -4,7 +4,6 @@
 not used, since an eager call has no name.
 """
 
-
 from dygraph import _core, check, images, nets
 from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of

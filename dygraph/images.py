@@ -9,24 +9,11 @@ from dygraph.errors import InvalidArgumentError
 from dygraph.faces import face
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "conv1d",
-    "conv1d_transpose",
-    "interpolate",
-    "local_response_norm",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "max_unpool2d",
-]
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "conv1d", "conv1d_transpose", "interpolate", "local_response_norm", "max_pool1d", "max_pool2d",
+    "max_pool3d", "max_unpool2d",
+]  # fmt: skip
 
 ops = _core.ops
 _SPACE = {1: "length", 2: "height, width", 3: "depth, height, width"}

@@ -196,6 +196,7 @@ class OpTest(unittest.TestCase):
     outputs = {}
     leave_out = {}  # {name of an automatic check: why it does not apply}
     rows_move = False  # True: as many rows as the input that shares its LoD, but others
+    may_be_unwritten = ()  # input slots that take a variable without a value
     grad_inputs = None  # names; None: every floating input
     grad_outputs = None  # names; None: every floating output that Python returns
     tolerance = {}  # {'float32': (rtol, atol), 'float64': ...} where the default is not right

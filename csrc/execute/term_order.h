@@ -33,6 +33,10 @@ class Term : public ValueObject {
   mutable Value sum;
 };
 
+// The list of one term, and what a variable holds for a list.
+Ref<const Term> OneTerm(uint64_t number, const Value& value);
+Value Held(Ref<const Term> list);
+
 // Of the elements of an array.
 class TermLists : public ValueObject {
  public:

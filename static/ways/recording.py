@@ -51,7 +51,7 @@ class Recording(Hooks):
     def symbolic(self, value):
         """An eager Variable as it stands in the program; anything else as it is."""
         is_eager = isinstance(value, _core.Variable) and not isinstance(value, Variable)
-        return self.program.face_of(value) if is_eager else value
+        return self.program.face_of_eager(value) if is_eager else value
 
     def name_of_held(self, variable, hint):
         """The name of a Variable that is shared with the program."""

@@ -46,6 +46,8 @@ def test_a_difference_is_noticed(compare):
 
 def test_defaults_and_types_are_compared(compare):
     ours = {"axis": {"wire_type": 0, "default": -1}, "rate": {"wire_type": 1, "default": 0.1}}
+    for field in ours.values():
+        field["may_be_open"] = False
     ours["rate"]["default"] = 0.10000000149011612  # the float32 nearest to 0.1
     assert list(compare.attr_items(ours, {"axis": [0, -1], "rate": [1, "0.1"]}, [])) == []
     theirs = {"axis": [9, 1], "rate": [1, "inf", "tensor"]}

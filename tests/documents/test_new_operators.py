@@ -112,9 +112,8 @@ def test_axes_and_widths(programs):
 
 def test_bounds_of_clip(programs):
     x = fluid.layers.data("x", [3], dtype="float32")
-    assert said(ValueError, fluid.layers.clip, x, 2.0, 1.0) == (
-        "clip: min must not be above max, got 2 and 1"
-    )
+    rule, line = said(ValueError, fluid.layers.clip, x, 2.0, 1.0).split(" (described at ")
+    assert rule == "clip: min must not be above max, got 2 and 1" and "test_new_operators" in line
     assert said(ValueError, fluid.layers.clip, dygraph.ones([2]), 2.0, 1.0) == (
         "clip: min must not be above max, got 2 and 1"
     )

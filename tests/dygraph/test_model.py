@@ -113,7 +113,7 @@ def test_all_kinds_of_data():
     for data in (DATA, io.DataLoader(DATA, 4, num_workers=2), batches, lambda: iter(batches)):
         assert len(model.fit(data, epochs=2, verbose=0)["loss"]) == 2
     assert model.predict([dygraph.to_variable(X)]).shape == (12, 1)
-    for bad, text in [(3, "must be a Dataset"), (iter(batches), "gone through again")]:
+    for bad, text in [(3, "must be a Dataset"), (iter(batches), "iterated again")]:
         with pytest.raises(TypeError, match=text):
             model.fit(bad, verbose=0)
     with pytest.raises(ValueError, match="labels after its 1 inputs, got none"):

@@ -439,6 +439,8 @@ def test_a_trace_of_ragged_steps_is_refused_with_line_and_fix():
         return rnn(x)[0]
 
     line = function.__code__.co_firstlineno + 1
-    with pytest.raises(RuntimeError, match=f"take others, at .*:{line} in function. Capture the"):
+    with pytest.raises(
+        RuntimeError, match=f"need other steps, at .*:{line} in function. Capture the"
+    ):
         dygraph.jit.trace(function, [rows])
     assert dygraph.jit.to_static(function)(rows).tolist() == rnn(rows)[0].tolist()

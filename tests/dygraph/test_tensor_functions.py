@@ -331,7 +331,7 @@ def test_names_stand_at_the_top():
         (lambda x: F.squeeze(x, 5), IndexError, "axes"),
         (lambda x: F.squeeze(x, "a"), TypeError, "integer"),
         (lambda x: F.swapaxes(x, 0, 2), IndexError, "axis2"),
-        (lambda x: F.moveaxis(x, [0, 1], 0), ValueError, "equally long"),
+        (lambda x: F.moveaxis(x, [0, 1], 0), ValueError, "equal lengths"),
         (lambda x: F.moveaxis(x, [0, 0], [0, 1]), ValueError, "each axis once"),
         (lambda x: F.t(var(DEEP)), ValueError, "at most two axes"),
         (lambda x: F.split(x, 2, 0), ValueError, "divide"),

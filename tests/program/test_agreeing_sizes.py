@@ -1,5 +1,7 @@
 """What is fed agrees in sizes of one name, wherever the program runs."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -115,18 +117,23 @@ def test_sizes_of_one_name_agree(make):
         axis = 0 if other[0] == 1 else 1
         with pytest.raises(ValueError) as error:
             call(rows(2, 3), rows(*other))  # which eager code would broadcast
+        name, size, text = "nm"[axis], (2, 3)[axis], str(error.value)
         assert (
-            f"what is fed must agree in the size '{'nm'[axis]}', but axis {axis} of 'x' has "
-            f"{(2, 3)[axis]} and axis {axis} of 'y' has 1. Feed equal sizes, or, where they may "
-            "differ, give each a name of its own by dims="
-        ) in str(error.value)
+            f"what is fed must agree in the size '{name}', but axis {axis} of 'x' has {size} and "
+            f"axis {axis} of 'y' has 1. Feed equal sizes, or, where they may differ, give each a "
+            "name of its own by dims="
+        ) in text or re.search(  # of a function that is captured
+            rf"'{name}' must be one size, got {size} on axis {axis} of '.?' and 1 on axis {axis} "
+            "of '.?'. Give equal sizes, or, where they may differ, a name of its own to each",
+            text,
+        )
     assert call(rows(1, 1), rows(1, 1)).tolist() == [[0]]
 
 
 def test_a_name_on_another_axis_alone(make):
     call = make([(None, "n"), (None, "n")])
     assert call(rows(1, 2), rows(1, 2)).tolist() == [[0, 1]]
-    with pytest.raises(ValueError, match="agree in the size 'n', but axis 1 of 'x' has 3 and"):
+    with pytest.raises(ValueError, match="(agree in the size )?'n'.* axis 1 of '.?'.* axis 1 of"):
         call(rows(2, 3), rows(2, 1))
 
 
@@ -207,7 +214,7 @@ def test_gradients_of_captured_functions_check_them():
     assert np.array_equal(x.gradient(), y.numpy())
     short = rows(1, 5)
     short.stop_gradient = False
-    with pytest.raises(ValueError, match="size 'n'"):
+    with pytest.raises(ValueError, match="'n'.*axis 0 of .* axis 0 of"):
         call(x, short)
 
 
@@ -221,7 +228,7 @@ def test_a_program_names_sizes_itself():
     read = static.Program.parse_from_string(program.serialize_to_string())
     assert read.global_block().var("y").desc.size_names == {0: "n"}
     assert 'name: "size_of_axis_0"' in read.to_string(True)
-    with pytest.raises(ValueError, match="size 'n'"):
+    with pytest.raises(ValueError, match="'n'.*axis 0 of .* axis 0 of"):
         static.Executor().run(read, {"x": rows(2, 2), "y": rows(1, 2)}, [z.name])
     x.desc.size_names = {}
     got = static.Executor().run(program, {"x": rows(2, 2), "y": rows(1, 2)}, [z])[0]

@@ -352,7 +352,7 @@ def test_draws(name):
 def test_every_function_without_parameters_is_here():
     modules = (
         "convolution learnt normalization reader recurrent schedules "
-        "arrays beams cells choices decoding dynamic_rnn helpers if_else loops static_rnn switch"
+        "arrays beams cells choices decoding dynamic_rnn helpers if_else loops ranked static_rnn switch"
     ).split()  # the second line: tests/static/control
     with_parameters = {
         name for module in modules

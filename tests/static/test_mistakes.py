@@ -202,7 +202,7 @@ CASES = {
     "attribute that is none": (lambda n: n.block.ops[0].attr("no"), NAME, "mul: .* got 'no'"),
     "input of a number": (
         lambda n: n.block.ops[0].set_input("X", 3), TYPE, r"mul: Input\(X\) must be .* got int 3"),
-    "operator taken out": (taken_out, PreconditionNotMetError, "mul: .* was taken out"),
+    "operator taken out": (taken_out, PreconditionNotMetError, "mul: .* was removed"),
     "level of text": (lambda n: setattr(n.x, "lod_level", "a"), TYPE, "lod_level of 'x' must be"),
     "truth": (lambda n: bool(n.loss), PreconditionNotMetError, "Fetch it"),
     "value": (lambda n: n.loss.numpy(), PreconditionNotMetError, "fetch_list="),

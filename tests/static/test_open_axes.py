@@ -24,7 +24,7 @@ from program import test_trace_functions, test_trace_layers
 from refusals import unhelpful
 from static import layers
 
-NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "explain", "summary"}
+NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "rank", "explain", "summary"}
 MODULES = [functional, dygraph, nets, layers, _core.ops, static]
 # What a refusal owes: what to write instead, and the line of the call.
 FIX = re.compile(r"(^|[.,:;] )(Declare|Fetch|Give|Name|Reduce|Take|Use|Write|or) [^:]")

@@ -50,6 +50,8 @@ def sources():
     """[(what is tried, an expression in x and y, name of the array that y is)]"""
     found = []
     for name in sorted(set(dir(_core.Variable)) - NO_METHODS):
+        if not hasattr(_core.Variable, name):  # another library's, with a hint
+            continue
         if not callable(getattr(_core.Variable, name)):
             found.append((name, f"x.{name}", "rows"))
             continue

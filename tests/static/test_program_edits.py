@@ -389,7 +389,7 @@ def test_attributes_of_parts_stay_with_them(block):
 
 def test_parts_that_were_taken_out(block):
     op = block.ops.pop()
-    with pytest.raises(PreconditionNotMetError, match="it was taken out"):
+    with pytest.raises(PreconditionNotMetError, match="it was removed"):
         assert op.idx
     op.set_attr("scale", 7.0)  # and so it comes back
     block.ops.append(op)

@@ -273,7 +273,7 @@ def test_functions_of_the_library_compute_with_no_unknown_size():
         ):
             with pytest.raises(
                 RuntimeError,
-                match=r"is known when the program runs, at .*:\d+ in <lambda>. Declare it",
+                match=r"is known when the program runs.*Declare the size \(described at .*:\d+ in <lam",
             ):
                 describe()
 

@@ -106,7 +106,7 @@ bool ReadsSizesAlone(const PlanOp& op, int slot) {
       if (op.in[k] == slot && !shapes.Has(i)) return false;
     }
   }
-  return true;
+  return std::find(op.in.begin() + k, op.in.end(), slot) == op.in.end();  // of open attributes
 }
 
 void FindLastUses(Plan& plan) {

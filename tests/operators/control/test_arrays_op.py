@@ -125,6 +125,7 @@ class TestClearArrayElement(OpTest):
 class TestLodArrayLength(OpTest):
     def setUp(self):
         self.op_type = "lod_array_length"
+        self.may_be_unwritten = {"X"}  # no elements
         self.inputs = {"X": [rand(2, 2), rand(1, 2), rand(3)]}
         self.outputs = {"Out": np.array([3])}
         self.fixed_dtypes = {"Out": "int64"}

@@ -185,7 +185,7 @@ WORDS, SIZE, BEGIN, END = 12, 16, 0, 1
 
 def translator(mode):
     def embedded(ids):
-        return layers.embedding(ids, [WORDS, SIZE], param_attr="e")
+        return static.embedding(ids, [WORDS, SIZE], param_attr="e")
 
     def scores(x):
         axes = len(x.shape) - 1

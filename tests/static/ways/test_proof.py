@@ -91,7 +91,7 @@ def test_loops_make_no_turn_one_and_two():
 
 
 def test_loops_make_three_turns_where_gradients_are_summed():
-    """Of two terms the order does not show."""
+    """Of two terms the order does not show. A value with two names has the tape's order."""
     proof = proof_of(one_loop, given(wants_gradient=True))
     line = at(one_loop, 1)
     assert f"yes at {line} 3 times, no at {line}" in proof.ways and len(proof.ways) == 4
@@ -105,8 +105,7 @@ def test_loops_make_three_turns_where_gradients_are_summed():
 
     one_row = given()[:1].detach()
     one_row.stop_gradient = False
-    with pytest.raises(Refused, match="the gradient of 'x' differs"):
-        proof_of(two_names, one_row)
+    assert "gradients: x" in repr(proof_of(two_names, one_row))
 
 
 def test_value_that_is_asked_twice_has_one_answer():
