@@ -23,10 +23,7 @@ class Count(int):
     (6, (2, 3), 2)
     """
 
-    def __new__(cls, count, shape):
-        self = int.__new__(cls, count)
-        self._shape = shape
-        return self
+    _shape: tuple
 
     def __call__(self, axis=None):
         if axis is None:

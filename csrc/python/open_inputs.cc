@@ -34,6 +34,7 @@ Tensor OneOf(DType dtype) {
 }  // namespace
 
 bool HoldsSymbol(PyObject* value) {
+  if (PyLong_CheckExact(value)) return false;  // most often
   if (!IsSequence(value)) return IsSymbol(value);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
     if (IsSymbol(PySequence_Fast_GET_ITEM(value, i))) return true;

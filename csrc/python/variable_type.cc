@@ -161,7 +161,8 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   return done ? 0 : -1;
 }
 
-PyObject* count_type = nullptr;          // of `size`: made of the number and the shape
+PyObject* count_type = nullptr;          // of `size`: an int with the attribute _shape
+PyObject* str_shape = nullptr;
 PyObject* foreign_attributes = nullptr;  // name -> what to write in its place
 
 // What assigns a value in another library must not become an attribute without effect.
@@ -198,12 +199,19 @@ PyObject* GetNdim(PyObject* self, void*) {
   return Guarded([&] { return PyLong_FromLong(VarOf(self).value().dims().rank()); });
 }
 PyObject* GetSize(PyObject* self, void*) {
-  return Guarded([&] {
+  return Guarded([&]() -> PyObject* {
     if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedNumel(self);
     const Dims& dims = VarOf(self).value().dims();
     const long long count = Numel(dims);
-    if (!count_type) return PyLong_FromLongLong(count);
-    return PyObject_CallFunction(count_type, "LN", count, DimsToPython(dims));
+    PyObject* plain = PyLong_FromLongLong(count);
+    if (!count_type || !plain) return plain;
+    auto own = [](PyObject* o) { return pybind11::reinterpret_steal<pybind11::object>(o); };
+    pybind11::object args = own(PyTuple_Pack(1, plain)), shape = own(DimsToPython(dims));
+    Py_DECREF(plain);
+    pybind11::object made =
+        own(PyLong_Type.tp_new(reinterpret_cast<PyTypeObject*>(count_type), args.ptr(), nullptr));
+    if (!made || PyObject_SetAttr(made.ptr(), str_shape, shape.ptr()) < 0) return nullptr;
+    return made.release().ptr();
   });
 }
 PyObject* GetPlace(PyObject* self, void*) {
@@ -405,6 +413,7 @@ void SetForeignAttributes(PyObject* names) {
 void SetCountType(PyObject* type) {
   Py_INCREF(type);
   Py_XSETREF(count_type, type);
+  if (!str_shape) str_shape = PyUnicode_InternFromString("_shape");
 }
 
 bool ReadyVariableType() {

@@ -36,7 +36,7 @@ void TrackWrapper(PyObject* self);
 void SetTypeAttribute(const char* name, PyObject* value);
 // A dict of names that cannot be attributes of a Variable, each with what to write in its place.
 void SetForeignAttributes(PyObject* names);
-// The type of `x.size`: an int that is called with the number of elements and the shape.
+// The type of `x.size`: an int that keeps the shape in the attribute _shape.
 void SetCountType(PyObject* type);
 bool ReadyVariableType();
 

@@ -272,7 +272,7 @@ def in_a_long_loop(x, w, n, integer):
         return [i + 1, z, y * 0.9 + z * w + x * 0.1]
 
     _, x, y = layers.while_loop(lambda i, *_: i < n * 400, turn, [integer(0), x, x * 0.5])
-    return layers.reduce_sum(y * x)
+    return layers.reduce_sum(y * x + x * w)
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 5])
