@@ -125,11 +125,12 @@ def may_be_equal(a, b):
     return a == b or any(type(n) is int and n < 0 for n in (a, b))
 
 
-def open_size(rule, fix="Declare the size", kind=PreconditionNotMetError):
+def open_size(rule, fix="", kind=PreconditionNotMetError):
     """The error for a size that a program must know while it is described, with the user's line."""
     if modes.ways is not None:
-        return modes.ways.refuse(f"{rule}, at {asking_line()}. {fix} in input_spec")
-    return kind(f"{rule}. {fix} (described at {_core.user_line()})")
+        fix = fix or "Declare the size in input_spec"
+        return modes.ways.refuse(f"{rule}, at {asking_line()}. {fix}")
+    return kind(f"{rule}. {fix or 'Declare the size'} (described at {_core.user_line()})")
 
 
 def choice(value, allowed, what):

@@ -152,9 +152,9 @@ def _clip(a, a_min=None, a_max=None, min=None, max=None):
     a = var(a)
     low, high = a_min if min is None else min, a_max if max is None else max
     if low is not None:
-        a = ops.elementwise_max(*same_type([a, low]))
+        a = elements.maximum(a, low)
     if high is not None:
-        a = ops.elementwise_min(*same_type([a, high]))
+        a = elements.minimum(a, high)
     return a
 
 

@@ -12,10 +12,10 @@ _OURS = {"lr": "learning_rate", "params": "parameter_list", "parameters": "param
 
 def _holds_parameters(value):
     """Whether `value`, an optimizer's first argument, is what torch expects there."""
-    is_layer = hasattr(value, "named_parameters")
-    if isinstance(value, (Variable, str)) or (callable(value) and not is_layer):
-        return False
-    return is_layer or hasattr(value, "__iter__")
+    if hasattr(value, "named_parameters"):
+        return True
+    is_rate = callable(value) or isinstance(value, (Variable, str)) or hasattr(value, "__float__")
+    return hasattr(value, "__iter__") and not is_rate
 
 
 def ours(kind, args, kwargs):

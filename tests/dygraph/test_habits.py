@@ -217,6 +217,7 @@ def trained(make, steps=2):
     "make",
     [
         lambda w: dygraph.optimizer.SGD(0.25, w),
+        lambda w: dygraph.optimizer.SGD(np.array(0.25), w),
         lambda w: dygraph.optimizer.SGD(w, 0.25),
         lambda w: dygraph.optimizer.SGD(w, lr=0.25),
         lambda w: dygraph.optimizer.SGD(params=w, lr=0.25),

@@ -11,6 +11,7 @@ import pytest
 import dygraph
 import static
 from dygraph import functional as F
+from dygraph import jit
 from static import layers
 
 BATCHES = 1, 2, 5
@@ -440,3 +441,10 @@ def test_reading_a_variable_of_another_program_raises_in_to_static():
     function = dygraph.jit.to_static(lambda x: x + 1 if a is not None else x)
     with pytest.raises(RuntimeError, match="'a', a variable of a program"):
         function(dygraph.ones([2, 3]))
+
+
+def test_a_captured_function_names_the_fix_of_the_rule_and_no_other():
+    captured = jit.to_static(lambda x: F.mse_loss(x, x[:, :1]))
+    with pytest.raises(RuntimeError, match=r"sizes.py:\d+ in <lambda>") as e:
+        captured(dygraph.zeros([2, 3]))
+    assert str(e.value).endswith("Declare the sizes alike")
