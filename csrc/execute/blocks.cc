@@ -276,6 +276,10 @@ void PreparedProgram::LinkKept() {
   std::map<PlanControl*, int> readers;
   for (auto& [body, of] : gradients_) ++readers[controls_[of.forward]];
   for (auto& [body, of] : gradients_) of.control->forward = controls_[of.forward];
+  for (auto& [block, control] : controls_) {  // without a reader no iteration is kept
+    if (readers.count(control) > 0) continue;
+    (control->is_gradient() ? control->own_steps : control->steps) = -1;
+  }
   for (auto& [body, of] : gradients_)
     of.control->only_reader = readers[controls_[of.forward]] == 1 && of.control->befores.empty();
   for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes

@@ -23,11 +23,11 @@ namespace {
 bool IsTrue(const PlanSlot& slot, const Value& value) {
   ENFORCE(!value.empty(), PreconditionNotMet, "the condition '", slot.name,
           "' must be written before it is asked for, but it holds nothing");
-  const Tensor t = CopyTo(value.tensor(), CPUPlace());
+  const Tensor& t = value.tensor();
   ENFORCE(t.dtype() == DType::kBool && t.numel() == 1, InvalidArgument, "the condition '",
           slot.name, "' must be one bool, got ", t.dtype(), " of shape ", t.dims(),
           ". Compare to get a bool, and reduce it to one");
-  return *t.data<bool>();
+  return t.place() == CPUPlace() ? *t.data<bool>() : *CopyTo(t, CPUPlace()).data<bool>();
 }
 
 std::string TurnText(const OpDesc& op, int64_t turn) {
