@@ -50,7 +50,7 @@ def folder(path):
 if sys.argv[1] == "torch":
     print(required("torch", set()))
 else:
-    print(sum(folder(os.path.join(p, d)) for p in sys.argv[2:] for d in ("dygraph", "static")))
+    print(sum(folder(os.path.join(p, "dygraph")) for p in sys.argv[2:]))
 """
 
 

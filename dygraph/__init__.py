@@ -11,13 +11,12 @@ array([4.])
 
 from dygraph import (
     _core,
-    beside,
     clip,
     errors,
-    functional,
     initializer,
     memory,
     nn,
+    ops,
     optimizer,
     regularizer,
     spellings,
@@ -87,12 +86,11 @@ from dygraph.watch import detect_anomaly
 __version__ = _core.__version__
 
 _flags.warn_about_environment()
-beside.install()
 
 # Aliases of operators whose own name is Fluid's internal one.
-matmul = functional.matmul_v2
-reshape = functional.reshape2
-transpose = functional.transpose2
+matmul = ops.matmul_v2
+reshape = ops.reshape2
+transpose = ops.transpose2
 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
@@ -129,10 +127,10 @@ def __getattr__(name):
     if name in _LAZY:
         import importlib
 
-        return beside.load() if name == "static" else importlib.import_module(f"dygraph.{name}")
+        return importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    for module in (nn, functional):
+    for module in (nn, ops):
         if name in module.__all__:
             return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -152,7 +150,7 @@ def unload_ipython_extension(shell):
 
 # Hidden from completion: modules whose names are available here, and functions for IPython.
 _INNER = set(
-    "base beside check comparison compat copies creation custom elements exchange flags foreign "
+    "base check comparison compat copies creation custom elements exchange flags foreign "
     "images in_place index_arrays indexing lazily losses manipulation numpy_functions "
     "numpy_protocol param_attr printing products promotion recording reductions registry sparse "
     "spellings variable watch "
@@ -166,4 +164,4 @@ __all__ = sorted(
 
 
 def __dir__():
-    return sorted({*__all__, *_PYTHONS, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
+    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_LAZY, "__version__"})

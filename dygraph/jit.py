@@ -1,6 +1,6 @@
 """Programs from Python: `trace` records one call, `to_static` all paths through a function.
 
-Programs are in ``static``, which is imported at the first use of this module.
+Programs are in ``dygraph.static``, which is imported at the first use of this module.
 """
 
 import inspect
@@ -243,10 +243,7 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
     """
     if function is None:
         return lambda f: to_static(f, input_spec, verify, dims)
-    from dygraph import beside
-
-    beside.load()
-    from static.ways.function import Captured
+    from dygraph.static.ways.function import Captured
 
     return Captured(function, input_spec, verify, dims)
 
@@ -290,7 +287,7 @@ class ProgramTranslator:
     def enable(enable_declarative):
         """Whether captured functions run programs (True, the default) or Python."""
         to_static(len)
-        from static.ways.function import Captured
+        from dygraph.static.ways.function import Captured
 
         Captured.enabled = bool(enable_declarative)
 
@@ -386,9 +383,9 @@ class TracedLayer:
         set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from dygraph import beside
+            from dygraph import static
 
-            self._program = beside.load().Program(self._desc)
+            self._program = static.Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 

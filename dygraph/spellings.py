@@ -246,6 +246,8 @@ OF_MODULE = {
     ),
     **dict.fromkeys(("int", "long"), "dygraph.int32 and dygraph.int64 are the types"),
     "bool": "dygraph.bool_ is the type",
+    "functional": "Operators with their slots are in dygraph.ops, functions of layers in "
+    "dygraph.nn.functional",
     "expand_dims": "dygraph.unsqueeze(x, axis)",
     "manual_seed": "dygraph.seed(n)",
     "masked_fill": "dygraph.where(mask, value, x)",

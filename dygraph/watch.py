@@ -13,12 +13,8 @@ from dygraph import _core
 
 __all__ = ["detect_anomaly"]
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # contextlib is between the user's ``with`` and the library's generator.
-_OWN = (
-    *(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static")),
-    contextlib.__file__,
-)
+_OWN = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
 _core.set_own_folders(_OWN)
 
 

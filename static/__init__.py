@@ -1,23 +1,26 @@
 """Programs: descriptions of computations that run without the Python code that made them."""
 
-import dygraph
-from dygraph import (
-    CPUPlace,
-    CUDAPinnedPlace,
-    CUDAPlace,
-    ParamAttr,
-    clip,
-    initializer,
-    regularizer,
-    unique_name,
-)
+if __name__ != "dygraph.static":
+    raise ImportError(
+        f"the module {__name__!r} is dygraph.static: write `from dygraph import static`, or "
+        "`import dygraph.static as fluid` in a script for Fluid",
+        name=__name__,
+    )
+
+import importlib
+import sys
+
+from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, ParamAttr
 from dygraph.errors import did_you_mean
 from dygraph.lazily import find as _find
-from static import (
+from dygraph.static import (
     backward,
+    clip,
     core,
     debugger,
+    dygraph,
     evaluator,
+    initializer,
     io,
     layer_helper,
     layers,
@@ -26,19 +29,20 @@ from static import (
     optimizer,
     passes,
     profiler,
-    spellings,
+    regularizer,
+    unique_name,
 )
-from static.backward import append_backward, gradients
-from static.core import LoDTensor, LoDTensorArray, Tensor
-from static.debugger import draw_graph
-from static.difference import diff
-from static.executor import Executor
-from static.fold import fold_inference
-from static.guards import device_guard, name_scope
-from static.input import cpu_places, embedding, one_hot
-from static.io import load, load_inference_model, save, save_inference_model
-from static.parameters import WeightNormParamAttr, create_global_var, create_parameter
-from static.program import (
+from dygraph.static.backward import append_backward, gradients
+from dygraph.static.core import LoDTensor, LoDTensorArray, Tensor
+from dygraph.static.debugger import draw_graph
+from dygraph.static.difference import diff
+from dygraph.static.executor import Executor
+from dygraph.static.fold import fold_inference
+from dygraph.static.guards import device_guard, name_scope
+from dygraph.static.input import cpu_places, embedding, one_hot
+from dygraph.static.io import load, load_inference_model, save, save_inference_model
+from dygraph.static.parameters import WeightNormParamAttr, create_global_var, create_parameter
+from dygraph.static.program import (
     Block,
     Operator,
     OpRole,
@@ -51,8 +55,8 @@ from static.program import (
     switch_main_program,
     switch_startup_program,
 )
-from static.scope import Scope, global_scope, scope_guard
-from static.source import to_code
+from dygraph.static.scope import Scope, global_scope, scope_guard
+from dygraph.static.source import to_code
 
 
 def data(name, shape, dtype="float32", lod_level=0):
@@ -72,13 +76,13 @@ def data(name, shape, dtype="float32", lod_level=0):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.data("image", [None, 3, 32, 32]).shape
     (-1, 3, 32, 32)
     """
-    from static.layers.data import declare
-    from static.variable import sizes_of
+    from dygraph.static.layers.data import declare
+    from dygraph.static.variable import sizes_of
 
     return declare(name, sizes_of(shape, "data"), dtype, lod_level, "LOD_TENSOR", True, True)
 
@@ -95,19 +99,21 @@ _SHARED = {
 }
 _SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}
 
-spellings.install()
+# Modules of Fluid that load at first use.
+_LAZY = {"data_feeder", "dataset", "debuger", "framework", "lod_tensor", "param_attr", "reader"}
+fluid = sys.modules[__name__]  # in scripts that import `paddle`
 
 
 def __getattr__(name):
     if name in _SHARED:
         return _find(f"dygraph.{_SHARED[name]}", name)
-    if name in spellings.MODULES:
-        return spellings.find(name)
+    if name in _LAZY:
+        return importlib.import_module(f"dygraph.static.{name}")
     raise AttributeError(f"static has no '{name}'.{did_you_mean(name, __dir__())}")
 
 
 def __dir__():
-    return sorted({*globals(), *_SHARED, *spellings.MODULES})
+    return sorted({*globals(), *_SHARED, *_LAZY})
 
 
 __all__ = [

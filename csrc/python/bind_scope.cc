@@ -228,7 +228,7 @@ void BindScopeArray(py::module_& m) {
       "one that programs read and write. An element is its own tensor: what is set or asked is "
       "that of the array, now.\n\n"
       "Examples\n--------\n"
-      ">>> import numpy as np, static\n"
+      ">>> import numpy as np\n>>> from dygraph import static\n"
       ">>> array = static.core.LoDTensorArray()\n"
       ">>> array.append(np.ones(2))\n"
       ">>> array.append(np.zeros(3))\n"

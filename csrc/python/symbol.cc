@@ -31,7 +31,7 @@ using program::Var;
 using program::VarDesc;
 using program::VarRef;
 
-// Set by the package `static` and never freed: calls may come until the process ends.
+// Set by `dygraph.static` and never freed: calls may come until the process ends.
 struct Statics {
   PyObject* variable_class = nullptr;
   PyObject* parameter_class = nullptr;
@@ -43,7 +43,7 @@ struct Statics {
 std::vector<std::string> own_folders;
 
 py::handle Required(PyObject* o) {
-  ENFORCE(o, PreconditionNotMet, "programs are described by the package static: import it first");
+  ENFORCE(o, PreconditionNotMet, "programs are described by dygraph.static: import it first");
   return o;
 }
 

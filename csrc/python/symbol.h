@@ -30,7 +30,7 @@ void StandIn(pybind11::handle symbol, program::Var& var);
 // Makes an object the face of a part, or frees the part of it.
 void SetFace(program::Faced* part, pybind11::handle face);
 
-// Classes of new faces, from the package `static`.
+// Classes of new faces, from `dygraph.static`.
 void BindSymbols(pybind11::module_& m);
 
 // "/home/me/model.py:12 in forward": the newest frame that is not of this library.

@@ -27,7 +27,7 @@ class Steps:
     """A batch as time steps, longest sequences first, so active sequences are the first rows.
 
     For variables of a program it describes a `static.layers.DynamicRNN`, which `dynamic_rnn` holds
-    once `static` is imported; eager Variables use the same operators, step by step.
+    once `dygraph.static` is imported; eager Variables use the same operators, step by step.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ from dygraph.errors import (
     did_you_mean_or_all,
 )
 from dygraph.nn.activation import activation
+from dygraph.static.program import Variable, computes, default_main_program, default_startup_program
 from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, computes, default_main_program, default_startup_program
 
 __all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 
@@ -283,5 +283,5 @@ def _function(owner, signature, sentence, op, names, example):
     function.__signature__ = signature
     function.__doc__ = f"{sentence}\n\nOperator ``{op}``: ``dygraph.op_info('{op}')``."
     if example:
-        function.__doc__ += "\n\n>>> import dygraph, static\n" + example
+        function.__doc__ += "\n\n>>> import dygraph\n>>> from dygraph import static\n" + example
     return layer(function)

@@ -15,8 +15,8 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.nn.layer import Layer
-from static.variable import Variable
-from static.ways.numbers import Number
+from dygraph.static.variable import Variable
+from dygraph.static.ways.numbers import Number
 
 __all__ = ["Leaf", "State"]
 
@@ -165,10 +165,9 @@ class State:
         if id(o) in self._seen:
             return self.leaf(path, "ref", self._seen[id(o)], None, put)
         self._seen[id(o)] = path
-        walk = getattr(o, "walk_ways", None) if kind.__module__.startswith("static.ways") else None
-        if walk is not None:
-            return walk(self, path)
-        if kind.__module__.startswith("static.ways"):
+        if kind.__module__.startswith("dygraph.static.ways"):
+            if hasattr(o, "walk_ways"):
+                return o.walk_ways(self, path)
             return None  # hooks, and what explores
         if isinstance(o, (list, collections.deque)):
             self.leaf(path, kind.__name__, (self._class(kind), len(o)), o, put)
@@ -285,7 +284,7 @@ def is_local(kind):
 
 def is_own_class(kind):
     """Whether a class is one of this library's."""
-    return kind.__module__.split(".")[0] in ("dygraph", "static")
+    return kind.__module__.split(".")[0] == "dygraph"
 
 
 def is_plain(kind):

@@ -70,7 +70,7 @@ def test_a_second_pass_of_one_name_is_refused_with_both_places(tutorial):
     library = plugins.build(twice, tutorial / "twice.so")
     said = run(
         tutorial,
-        "import load, dygraph, static\n"
+        "import load, dygraph\nfrom dygraph import static\n"
         f"try:\n    dygraph.load_library({library!r})\n"
         "except ValueError as error:\n    print(type(error).__name__, error)\n"
         "assert 'drop_unit_scale' in static.passes.names()\n",

@@ -7,15 +7,15 @@ import sys
 import pytest
 
 import dygraph
-from dygraph import functional, nn
+from dygraph import nn, ops
 
 
 @pytest.mark.parametrize(
-    "package, prefix", [(dygraph, "dygraph"), (nn, "dygraph.nn"), (functional, "dygraph")]
+    "package, prefix", [(dygraph, "dygraph"), (nn, "dygraph.nn"), (ops, "dygraph")]
 )
 def test_tables_name_what_the_modules_give(package, prefix):
     for module, names in package._LAZY.items():
-        loaded = importlib.import_module(module if module == "static" else f"{prefix}.{module}")
+        loaded = importlib.import_module(f"{prefix}.{module}")
         for name in names.split():
             assert getattr(package, name) is getattr(loaded, name)
         if package is not dygraph:
@@ -24,8 +24,10 @@ def test_tables_name_what_the_modules_give(package, prefix):
 
 def test_layers_and_functions_stand_at_the_top():
     assert dygraph.LSTM is nn.LSTM and dygraph.BCELoss is nn.BCELoss
-    assert dygraph.relu is functional.relu
+    assert dygraph.relu is ops.relu
     assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
+    with pytest.raises(AttributeError, match="Operators with their slots are in dygraph.ops, func"):
+        dygraph.functional  # noqa: B018
     with pytest.raises(AttributeError, match="Did you mean 'LSTM'"):
         nn.LSTN  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'Linaer'. Did you mean 'Linear'"):

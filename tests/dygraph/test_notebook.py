@@ -245,7 +245,7 @@ def test_names_of_the_package():
     assert not {"base", "exchange", "printing", "manipulation"} & set(names)
     for name in names:
         assert getattr(dygraph, name) is not None
-    for module in ("functional", "nn", "optimizer", "lr", "io", "initializer", "metrics"):
+    for module in ("ops", "nn", "optimizer", "lr", "io", "initializer", "metrics"):
         module = getattr(dygraph, module)
         assert set(module.__all__) <= set(dir(module))
         for name in module.__all__:

@@ -55,7 +55,7 @@ class TestRegistry:
         with pytest.raises((KeyError, TypeError)):
             dygraph.run_op("relu", {"Y": var([1.0])})
         with pytest.raises(AttributeError, match="relu"):
-            dygraph.functional.rellu  # noqa: B018
+            dygraph.ops.rellu  # noqa: B018
         with pytest.raises(AttributeError, match="to_variable"):
             dygraph.to_variabel  # noqa: B018
 
@@ -97,14 +97,14 @@ class TestRegistry:
             dygraph.run_op("relu", {"X": var([1.0])}, {}, 3)
 
     def test_functional_has_all_but_gradients(self):
-        names = set(dygraph.functional.__all__)
+        names = set(dygraph.ops.__all__)
         assert {"relu", "matmul_v2", "elementwise_add"} <= names
         assert not [n for n in names if "_grad" in n]
-        composed = {n for module in dygraph.functional._COMPOSED for n in module.__all__}
-        composed |= set(dygraph.functional._LAZY_NAMES)
+        composed = {n for module in dygraph.ops._COMPOSED for n in module.__all__}
+        composed |= set(dygraph.ops._LAZY_NAMES)
         assert {n.rstrip("_") for n in names - composed} <= set(dygraph.op_names())
-        assert dygraph.relu is dygraph.functional.relu and "relu" in dir(dygraph)
-        assert dygraph.matmul is dygraph.functional.matmul_v2
+        assert dygraph.relu is dygraph.ops.relu and "relu" in dir(dygraph)
+        assert dygraph.matmul is dygraph.ops.matmul_v2
 
 
 class Cube(dygraph.PyLayer):
@@ -329,16 +329,12 @@ assert [float(x.mean()) for x in fresh] == list(range(15))
 
 
 class TestFolderNamedStatic:
-    """Of any web project, in the working directory."""
+    """Of any web project, in the working directory; ours is `dygraph.static` alone."""
 
-    # As an editable install has it: no entry of sys.path leads to ours.
-    START = "import sys; sys.path.insert(0, ROOT); import dygraph; sys.path.remove(ROOT)\n"
-
-    def run(self, code, folder, path):
+    def run(self, code, folder):
         root = os.path.dirname(os.path.dirname(dygraph.__file__))
-        code = f"ROOT = {root!r}\n{code}"
-        env = {**os.environ, "PYTHONPATH": path}
-        env.pop("PYTHONSAFEPATH", None)  # the working directory is what this is about
+        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+        code = f"import sys; sys.path.append({root!r})\n{code}"
         return subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True, text=True, env=env, timeout=120, cwd=folder,
@@ -347,35 +343,45 @@ class TestFolderNamedStatic:
     @pytest.mark.parametrize(
         "code",
         [
-            "static = dygraph.static\n",
-            "import static\n",
-            "from static import layers\nimport static\n",
-            "import static.optimizer\n",
-            "sys.meta_path.remove(dygraph.beside._Finder)\nimport static as folder\n"
-            "assert not hasattr(folder, 'Program')\ndygraph.beside.install()\n"
-            "static = dygraph.static\n",
-            "net = dygraph.nn.Linear(2, 2)\n"
-            "traced = dygraph.jit.trace(net, [dygraph.ones([2, 2])])\n"
-            "traced = traced[-1] if isinstance(traced, tuple) else traced\n"
-            "traced.program\nimport static\n",
+            "import dygraph\nstatic = dygraph.static\n",
+            "from dygraph import static\n",
+            "from dygraph.static import layers\nfrom dygraph import static\n",
+            "import dygraph.static.optimizer\nstatic = dygraph.static\n",
+            "import dygraph\n"
+            "traced = dygraph.jit.trace(dygraph.nn.Linear(2, 2), [dygraph.ones([2, 2])])[-1]\n"
+            "traced.program\nfrom dygraph import static\n",
         ],
     )
-    def test_a_folder_without_code_hides_nothing(self, tmp_path, code):
+    @pytest.mark.parametrize("file", ["style.css", "__init__.py"])
+    def test_it_hides_nothing(self, tmp_path, code, file):
         (tmp_path / "static").mkdir()
-        (tmp_path / "static" / "style.css").write_text("p {}")
-        code += "static.Program(); import static as again; assert again is dygraph.static is static"
-        done = self.run(self.START + code, tmp_path, "")
+        (tmp_path / "static" / file).write_text("")
+        code += (
+            "static.Program()\nimport dygraph\nimport dygraph.static as again\n"
+            "assert again is dygraph.static is static is sys.modules['dygraph.static']\n"
+            "assert 'static' not in sys.modules\n"
+        )
+        done = self.run(code, tmp_path)
         assert done.returncode == 0, done.stderr
 
     def test_a_package_of_the_user_stays_his(self, tmp_path):
         (tmp_path / "static").mkdir()
         (tmp_path / "static" / "__init__.py").write_text("mine = 3")
-        for first in ("", "import static; assert static.mine == 3\n"):
-            code = self.START + first + "dygraph.static"
-            done = self.run(code, tmp_path, "")
-            assert "ImportError: dygraph.static: the module 'static' must be" in done.stderr
-            assert "Rename that package" in done.stderr
-        assert self.run(self.START + "import static; static.mine", tmp_path, "").returncode == 0
+        code = "import dygraph.static, static; assert static.mine == 3"
+        done = self.run(code, tmp_path)
+        assert done.returncode == 0, done.stderr
+
+    def test_its_old_name_says_what_to_write(self, tmp_path):
+        """The sources have the folder; as `static` it is refused."""
+        root = os.path.dirname(os.path.dirname(os.path.realpath(dygraph.static.__file__)))
+        done = self.run(f"sys.path.insert(0, {root!r})\nimport static", tmp_path)
+        assert "ImportError: the module 'static' is dygraph.static: write `from" in done.stderr
+        assert "`import dygraph.static as fluid` in a script for Fluid" in done.stderr
+
+    def test_no_finder_is_installed(self, tmp_path):
+        code = "before = [*sys.meta_path]\nimport dygraph.static\nassert sys.meta_path == before"
+        done = self.run(code, tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 class TestFlags:
@@ -498,15 +504,15 @@ class TestCommandLine:
 def modules():
     yield "dygraph"
     for found in pkgutil.walk_packages(dygraph.__path__, "dygraph."):
-        if not found.name.startswith(("dygraph._core", "dygraph.__main__")):
-            yield found.name
+        if not found.name.startswith(("dygraph._core", "dygraph.__main__", "dygraph.static")):
+            yield found.name  # those of programs: tests/static/test_examples.py
 
 
 def examples_of(name):
     """Doctests of a module; operators are run by tests/docs/test_operator_examples.py."""
     module = importlib.import_module(name)
     tests = [t for t in doctest.DocTestFinder().find(module) if t.examples]
-    return [t for t in tests if module is not dygraph.functional or t.name == name]
+    return [t for t in tests if module is not dygraph.ops or t.name == name]
 
 
 @pytest.mark.parametrize("name", list(modules()))

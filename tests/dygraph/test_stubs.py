@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dygraph
-from dygraph import functional, stubs
+from dygraph import ops, stubs
 
 ROOT = Path(dygraph.__file__).parents[1]
 SAMPLES = Path(__file__).parent / "typing"
@@ -26,12 +26,8 @@ def texts():
 def tree(tmp_path_factory):
     """The sources with stubs beside them, as a wheel has them."""
     root = tmp_path_factory.mktemp("types")
-    for name in ("dygraph", "static"):
-        for path in (ROOT / name).rglob("*.py"):
-            target = root / path.relative_to(ROOT)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target)
-    (root / "dygraph" / "py.typed").touch()
+    built = shutil.ignore_patterns("include", "libs", "*.so", "*.pyi", "__pycache__")
+    shutil.copytree(ROOT / "dygraph", root / "dygraph", ignore=built)
     stubs.write(root / "dygraph")
     return root
 
@@ -58,7 +54,7 @@ def public(names):
 def test_every_name_is_there_and_no_other(texts):
     stub = {path: public(names_of(ast.parse(text).body)) for path, text in texts.items()}
     assert stub["__init__.pyi"] == public(dir(dygraph))
-    assert stub["functional.pyi"] == set(functional.__all__)
+    assert stub["ops.pyi"] == set(ops.__all__)
     assert stub["optimizer/__init__.pyi"] == set(dygraph.optimizer.__all__)
     assert stub["_core.pyi"] == public(dir(dygraph._core))
 
@@ -81,14 +77,14 @@ def arguments(node):
 
 def test_signatures_are_those_of_the_run_time(texts):
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for name, node in names_of(ast.parse(texts["functional.pyi"]).body).items():
+    for name, node in names_of(ast.parse(texts["ops.pyi"]).body).items():
         if isinstance(node, ast.FunctionDef):
-            found = inspect.signature(getattr(functional, name)).parameters.values()
+            found = inspect.signature(getattr(ops, name)).parameters.values()
             assert arguments(node) == [p.name for p in found if p.kind not in kinds], name
 
 
 def test_types_known_from_elsewhere(texts):
-    text = texts["functional.pyi"]
+    text = texts["ops.pyi"]
     for line in (
         "def relu(x: Variable) -> Variable: ...",
         "def scale(x: Variable, scale: _Float = 1.0, bias: _Float = 0.0, "
@@ -117,7 +113,7 @@ def test_command_writes_beside_the_modules(tmp_path):
 def test_results_are_of_the_types_written(texts):
     """The table of results in dygraph.stubs, against calls."""
     x = dygraph.to_variable([[3.0, 1.0], [2.0, 4.0]])
-    F = functional
+    F = ops
     lists = [F.split(x, 2), F.unbind(x), F.unstack(x), F.chunk(x, 2), F.meshgrid(x[0], x[1])]
     for parts in (*lists, F.broadcast_tensors([x, x[0]])):
         assert isinstance(parts, list) and all(isinstance(p, dygraph.Variable) for p in parts)

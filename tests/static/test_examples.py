@@ -7,12 +7,12 @@ import pkgutil
 
 import pytest
 
-import static
+from dygraph import static
 
 
 def modules():
-    yield "static"
-    for found in pkgutil.walk_packages(static.__path__, "static."):
+    yield "dygraph.static"
+    for found in pkgutil.walk_packages(static.__path__, "dygraph.static."):
         yield found.name
 
 
@@ -28,7 +28,7 @@ def test_examples_in_docstrings(name):
 
 def test_the_example_of_a_class_of_the_core():
     (test,) = doctest.DocTestFinder(recurse=False).find(static.core.LoDTensorArray)
-    assert len(test.examples) == 6 and failed([test]) == 0
+    assert len(test.examples) == 7 and failed([test]) == 0
 
 
 def test_the_examples_are_found():
@@ -39,7 +39,7 @@ def test_the_examples_are_found():
 def test_control_flow_has_documentation_with_examples():
     """Each of these functions says what it takes, gives and raises, and has an example."""
     modules = [
-        importlib.import_module(f"static.layers.{name}")
+        importlib.import_module(f"dygraph.static.layers.{name}")
         for name in ("arrays", "beams", "choices", "loops", "ranked")
     ]
     values = [getattr(module, name) for module in modules for name in module.__all__]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import unique_name
-from static import layers
+from dygraph import static, unique_name
+from dygraph.static import layers
 
 _draw = np.random.default_rng(5)
 
@@ -352,11 +351,12 @@ def test_draws(name):
 def test_every_function_without_parameters_is_here():
     modules = (
         "convolution learnt normalization reader recurrent schedules "
-        "arrays beams cells choices decoding dynamic_rnn helpers if_else loops ranked static_rnn switch"
-    ).split()  # the second line: tests/static/control
+        "arrays beams cells choices decoding dynamic_rnn helpers if_else loops ranked static_rnn "
+        "switch"
+    ).split()  # from `arrays` on: tests/static/control
     with_parameters = {
         name for module in modules
-        for name in importlib.import_module(f"static.layers.{module}").__all__
+        for name in importlib.import_module(f"dygraph.static.layers.{module}").__all__
     }  # fmt: skip
     elsewhere = {  # tests/static/test_layers_learnt.py, test_layers_in_place.py, test_readers.py
         "data", "create_global_var", "create_parameter", "create_tensor", "center_loss", "nce",
