@@ -5,8 +5,10 @@ name raises AttributeError with our spelling, so ``hasattr`` answers False. ``di
 aliases and leaves the hints out.
 """
 
-from dygraph import _core, check, elements, in_place, manipulation
+from dygraph import _core, check, in_place
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions import manipulation
+from dygraph.lazily import find
 
 __all__ = ["ALIASES", "HINTS", "OF_MODULE", "Count", "Hint", "listed"]
 
@@ -136,7 +138,7 @@ def masked_fill(self, mask, value):
     >>> x.masked_fill(x < 0, 0.0).tolist()
     [1.0, 0.0]
     """
-    return elements.where(mask, value, self)
+    return find("dygraph.functions.elementwise", "where")(mask, value, self)
 
 
 def _converts(name, dtype):
@@ -181,7 +183,7 @@ _MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views the
 
 HINTS = {
     **dict.fromkeys(
-        "cuda device get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
+        "cuda get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
     ),
     **dict.fromkeys(
         "data_ptr element_size is_contiguous storage storage_offset stride strides "
@@ -234,7 +236,7 @@ HINTS = {
 # Functions and types of other libraries' top level, by what to write here.
 OF_MODULE = {
     **dict.fromkeys(
-        "Tensor array as_tensor asarray convert_to_tensor from_numpy tensor".split(),
+        "Tensor array as_tensor convert_to_tensor from_numpy tensor".split(),
         "dygraph.to_variable(values) makes a Variable, the type of all tensors",
     ),
     **dict.fromkeys(("cat", "concatenate"), "dygraph.concat([x, y], axis)"),
@@ -245,12 +247,9 @@ OF_MODULE = {
         ("double", "float", "half"), "dygraph.float64, float32 and float16 are the types"
     ),
     **dict.fromkeys(("int", "long"), "dygraph.int32 and dygraph.int64 are the types"),
-    "bool": "dygraph.bool_ is the type",
-    "expand_dims": "dygraph.unsqueeze(x, axis)",
     "manual_seed": "dygraph.seed(n)",
     "masked_fill": "dygraph.where(mask, value, x)",
-    "permute": "dygraph.transpose(x, axes)",
-    "repeat": "torch's repeat is dygraph.tile(x, times); NumPy's is dygraph.repeat_interleave",
+    "permute": "dygraph.permute_dims(x, axes)",
     "vstack": "dygraph.concat([x, y], axis=0)",
     "hstack": "dygraph.concat([x, y], axis=1)",
 }
