@@ -17,7 +17,7 @@ import re
 
 from dygraph import _core
 from dygraph.errors import did_you_mean
-from dygraph.functions import creation, manipulation, products, reductions, sets
+from dygraph.functions import creation, manipulation, products, sets
 from dygraph.lazily import find, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
@@ -29,7 +29,6 @@ COMPOSED = {
     "flatten flip moveaxis pad repeat_interleave roll sort split squeeze stack swapaxes t tile "
     "topk unbind unsqueeze unstack",
     products: "cross einsum median mm mv norm outer trace",
-    reductions: "std var",
     sets: "allclose unique",
 }
 # Modules that load at the first use of one of their functions.

@@ -38,7 +38,7 @@ def _in_place(compute, name, doc):
 
 
 def clip(self, min=None, max=None):
-    """`dygraph.clip`: every element clipped to [min, max]; None: no bound.
+    """`dygraph.nn.clip`: every element clipped to [min, max]; None: no bound.
 
     >>> import dygraph
     >>> dygraph.to_variable([-2.0, 0.5, 3.0]).clip(-1, 1).numpy()

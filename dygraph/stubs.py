@@ -124,8 +124,9 @@ _RETURNS = {
         "list[Variable]": "broadcast_arrays broadcast_tensors chunk meshgrid split unbind",
         "tuple[Variable, Variable]": "topk unique_counts unique_inverse",
         "tuple[Variable, ...]": "nonzero unique_all unstack",
-        "Any": "__array_namespace_info__ finfo iinfo register_hook unique max_pool1d max_pool2d max_pool3d adaptive_max_pool1d "
-        "adaptive_max_pool2d adaptive_max_pool3d ctc_greedy_decoder gradient tolist",
+        "Any": "__array_namespace_info__ finfo iinfo register_hook unique max_pool1d "
+        "max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
+        "ctc_greedy_decoder gradient tolist",
         "None": "backward clear_gradient retain_grads set_lod set_recursive_sequence_lengths "
         "set_value save save_dygraph save_fluid_params set_flags set_rng_state",
         "bool": "can_cast grad_enabled in_dygraph_mode isdtype is_selected_rows",
@@ -195,8 +196,10 @@ def _python_types(function, name):
     doc = inspect.getdoc(function)
     written, types = _parameters_section(doc), {}
     module = function.__module__
-    tensors = module in _TENSOR_MODULES or name in functions.NAMES or module.startswith(
-        "dygraph.functions."
+    tensors = (
+        module in _TENSOR_MODULES
+        or name in functions.NAMES
+        or module.startswith("dygraph.functions.")
     )
     for p in inspect.signature(function).parameters.values():
         type = _documented(written[p.name]) if p.name in written else "Any"
@@ -418,7 +421,9 @@ def _package_stub():
             lines.append(_reexport(name, value))
     used = ", ".join(n for n in _USED.split(", ") if n not in dir(dygraph))
     imports = f"from dygraph._core import {used}\n"
-    body = re.sub(r"(?<!def )\b(bool|float|int)\b(?!\(|: dtype)", r"builtins.\1", "".join(definitions))
+    body = re.sub(
+        r"(?<!def )\b(bool|float|int)\b(?!\(|: dtype)", r"builtins.\1", "".join(definitions)
+    )
     versions = "__version__: str\n__array_api_version__: str\n"
     return f"{_HEAD}{_IMPORTS}{imports}{''.join(lines)}\n{versions}{body}"
 

@@ -333,7 +333,8 @@ def array_namespace(self, /, *, api_version=None):
     known = ("2021.12", "2022.12", "2023.12", dygraph.__array_api_version__)
     if api_version is not None and api_version not in known:
         raise InvalidArgumentError(
-            f"__array_namespace__: api_version must be one of {', '.join(known)}, got {api_version!r}"
+            f"__array_namespace__: api_version must be one of {', '.join(known)}, "
+            f"got {api_version!r}"
         )
     return dygraph
 

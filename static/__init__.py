@@ -6,13 +6,13 @@ from dygraph import (
     CUDAPinnedPlace,
     CUDAPlace,
     ParamAttr,
-    clip,
     initializer,
     regularizer,
     unique_name,
 )
 from dygraph.errors import did_you_mean
 from dygraph.lazily import find as _find
+from dygraph.nn import clip
 from static import (
     backward,
     core,

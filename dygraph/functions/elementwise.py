@@ -61,7 +61,8 @@ def _unary(name, op, what, of, result, kind="float"):
     -------
     Variable
         {"bool" if kind == "test" else "Of the type of `x`"}{
-        "; integers give float32" if kind == "float" else ""}.
+        "; integers give float32" if kind == "float" else ""
+    }.
 
     {_example(f"dygraph.{name}(dygraph.asarray({of}))", result)}"""
     return _core.quick_function("(x, /)", op, _named(name, function, doc))
@@ -170,7 +171,7 @@ def _asinh(x):
 
 
 def _acosh(x):
-    """The positive number whose hyperbolic cosine is `x`, element by element; integers give float32.
+    """The positive number whose hyperbolic cosine is `x`; integers give float32.
 
     >>> import dygraph
     >>> dygraph.acosh(dygraph.asarray([1.0])).tolist()
@@ -198,7 +199,9 @@ atanh = _float_function("atanh", _atanh)
 
 
 def _has_sign(x):
-    return ops.logical_or(x < 0.0, 1.0 / ops.where(x == 0.0, x, ops.fill_any_like(x, value=1.0)) < 0.0)
+    return ops.logical_or(
+        x < 0.0, 1.0 / ops.where(x == 0.0, x, ops.fill_any_like(x, value=1.0)) < 0.0
+    )
 
 
 def signbit(x, /):

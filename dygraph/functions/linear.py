@@ -96,9 +96,7 @@ def tensordot(x1, x2, /, *, axes=2):
         left, right = list(range(x1.ndim - count, x1.ndim)), list(range(count))
     left = [check.axis(i, x1.ndim, "tensordot: an axis of x1") for i in left]
     right = [check.axis(i, x2.ndim, "tensordot: an axis of x2") for i in right]
-    sizes = [
-        [check.known_size(x, i, "tensordot") for i in range(x.ndim)] for x in (x1, x2)
-    ]
+    sizes = [[check.known_size(x, i, "tensordot") for i in range(x.ndim)] for x in (x1, x2)]
     if [sizes[0][i] for i in left] != [sizes[1][i] for i in right]:
         raise InvalidArgumentError(
             f"tensordot: the axes {left} of shape {list(x1.shape)} and {right} of shape "

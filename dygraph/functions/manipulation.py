@@ -13,7 +13,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import spelled, widened
+from dygraph.functions.arguments import spelled
 from dygraph.promotion import same_type
 from dygraph.recording import modes
 
@@ -148,7 +148,9 @@ def permute_dims(x, axes):
     (4, 2, 3)
     """
     rank = check.variable(x, "permute_dims: x").ndim
-    order = [check.axis(a, rank, "permute_dims: an axis") for a in _axes(axes, "permute_dims: axes")]
+    order = [
+        check.axis(a, rank, "permute_dims: an axis") for a in _axes(axes, "permute_dims: axes")
+    ]
     if sorted(order) != list(range(rank)):
         raise InvalidArgumentError(
             f"permute_dims: axes must be a permutation of 0 to {rank - 1}, got {axes}"
@@ -538,8 +540,7 @@ def repeat(x, repeats, axis=None):
     counts = _numbers(repeats, "repeat: repeats")
     if min(counts, default=0) < 0 or len(counts) not in (1, n):
         raise InvalidArgumentError(
-            f"repeat: repeats must be a number of at least 0 or {n} of them, "
-            f"got {repeats}"
+            f"repeat: repeats must be a number of at least 0 or {n} of them, got {repeats}"
         )
     index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
     return ops.index_select(x, _core.literal(index), dim=axis)

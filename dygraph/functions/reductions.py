@@ -219,9 +219,7 @@ def std(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
 
 def _variance(owner, x, axis, keepdims, correction):
     if isinstance(keepdims, str) or isinstance(correction, (str, bool)):
-        raise ArgumentTypeError(
-            f"{owner}: correction must be a number, got {kind_of(correction)}"
-        )
+        raise ArgumentTypeError(f"{owner}: correction must be a number, got {kind_of(correction)}")
     correction = check.number(0.0 if correction is None else correction, f"{owner}: correction")
     axes = arguments.axes(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
     return widened(lambda x: _spread(x, axes, bool(keepdims), correction), floating(x))

@@ -148,7 +148,8 @@ def take(x, indices, /, *, axis=None):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.take(dygraph.asarray([[1, 2, 3], [4, 5, 6]]), dygraph.asarray([2, 0]), axis=1).tolist()
+    >>> x = dygraph.asarray([[1, 2, 3], [4, 5, 6]])
+    >>> dygraph.take(x, dygraph.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
     """
     rank = check.variable(x, "take: x").ndim

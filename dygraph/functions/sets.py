@@ -147,7 +147,7 @@ def _unique_slices(x, axis, *wanted):
     return [different] + [n for n, want in zip(numbers, wanted, strict=True) if want]
 
 
-# The array API standard's --------------------------------------------------------------------------
+# The array API standard's -------------------------------------------------------------------------
 
 
 class UniqueAllResult(NamedTuple):

