@@ -40,8 +40,8 @@ def looped(backward=False, asks=None):
     def setup():
         import numpy as np
 
-        import static
-        from static import layers
+        from dygraph import static
+        from dygraph.static import layers
 
         program = static.Program()
         with static.program_guard(program, static.Program()):
@@ -88,7 +88,7 @@ def keeping(wanted, memory=False):
         while i < TURNS:
             values = []
             for _ in range(KEPT):
-                x = dygraph.functional.relu(x)
+                x = dygraph.ops.relu(x)
                 values.append(x)
             x = dygraph.stack(values).mean(axis=0)
             i = i + 1
@@ -123,8 +123,8 @@ def ragged(train):
         import numpy as np
 
         import dygraph
-        import static
-        from static import layers
+        from dygraph import static
+        from dygraph.static import layers
 
         program, startup = static.Program(), static.Program()
         with static.program_guard(program, startup):

@@ -1,7 +1,7 @@
 """dygraph: eager tensors, gradients and programs.
 
 The functions here follow the Python array API standard, see docs/array_api.md; layers are in
-`dygraph.nn`, operators with their slots in `dygraph.functional`.
+`dygraph.nn`, operators with their slots in `dygraph.ops`.
 
 >>> import dygraph
 >>> with dygraph.guard(seed=1):
@@ -17,11 +17,11 @@ from dygraph import (
     beside,
     clip,
     errors,
-    functional,
     functions,
     initializer,
     memory,
     nn,
+    ops,
     optimizer,
     regularizer,
     spellings,
@@ -92,7 +92,7 @@ __version__ = _core.__version__
 _flags.warn_about_environment()
 beside.install()
 
-transpose = functional.transpose2
+transpose = ops.transpose2
 
 # The constants of the array API standard.
 __array_api_version__ = "2024.12"
@@ -142,7 +142,7 @@ _SHOWN = (
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
 # Functions that stay from Paddle 2 and torch, beside the standard's.
-_MORE = set(" ".join(functional.COMPOSED.values()).split())
+_MORE = set(" ".join(ops.COMPOSED.values()).split())
 _NN = {"clip"}  # modules of `nn` that share their names with functions here
 
 bool = bool_
@@ -165,11 +165,11 @@ def __getattr__(name):
     if name in nn.__all__:
         return getattr(nn, name)
     if name in _MORE:
-        return getattr(functional, name)
-    if name in functional.__all__:
+        return getattr(ops, name)
+    if name in ops.__all__:
         raise AttributeError(
             f"module 'dygraph' has no attribute '{name}'; operators with their slots are in "
-            f"dygraph.functional: dygraph.functional.{name}"
+            f"dygraph.ops: dygraph.ops.{name}"
         )
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
     hint = f" {spellings.OF_MODULE[name]}." if name in spellings.OF_MODULE else hint

@@ -205,32 +205,32 @@ HINTS = {
     "fill": "x.fill_(value) writes it everywhere",
     "flat": "x.flatten() gives the elements as one axis",
     "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; "
-    "dygraph.functional.gather(x, index) "
+    "dygraph.ops.gather(x, index) "
     "and x[index] take whole rows",
-    "index_add": "dygraph.functional.scatter(x, index, updates, overwrite=False) adds to rows",
+    "index_add": "dygraph.ops.scatter(x, index, updates, overwrite=False) adds to rows",
     "index_fill": "x[index] = value writes rows",
-    "index_select": "dygraph.functional.index_select(x, index, dim=axis), or x[index]",
+    "index_select": "dygraph.ops.index_select(x, index, dim=axis), or x[index]",
     "itemsize": "np.dtype(x.dtype.name).itemsize",
-    "log_softmax": "dygraph.functional.log_softmax(x, axis)",
-    "logsumexp": "dygraph.functional.logsumexp(x, axis)",
+    "log_softmax": "dygraph.ops.log_softmax(x, axis)",
+    "logsumexp": "dygraph.ops.logsumexp(x, axis)",
     "masked_fill_": "x[mask] = value writes in place",
-    "masked_select": "x[mask], or dygraph.functional.masked_select(x, mask)",
+    "masked_select": "x[mask], or dygraph.ops.masked_select(x, mask)",
     "nbytes": "x.size times the bytes of x.dtype; dygraph.memory says what is in use",
     "nonzero": "dygraph.nonzero(x) gives the places",
     "put": "x[index] = value writes elements",
     "repeat": "torch's repeat is x.tile(times); NumPy's is x.repeat_interleave(times, axis)",
     "resize_": "x.reshape(shape) gives the elements in another shape",
-    "scatter": "dygraph.functional.put_along_axis(x, index, values, axis) is torch's scatter; "
-    "dygraph.functional.scatter(x, index, updates) writes whole rows",
+    "scatter": "dygraph.ops.put_along_axis(x, index, values, axis) is torch's scatter; "
+    "dygraph.ops.scatter(x, index, updates) writes whole rows",
     "scatter_": "x[index] = values writes in place",
-    "scatter_add": "dygraph.functional.put_along_axis(x, index, values, axis, reduce='add')",
+    "scatter_add": "dygraph.ops.put_along_axis(x, index, values, axis, reduce='add')",
     "searchsorted": "np.searchsorted(x.numpy(), values)",
     "select": "x[index] along the first axis, x[:, index] along the second",
     "narrow": "x[start:stop] takes a part",
     "take": "x[index] takes elements or rows",
     "tobytes": "x.numpy().tobytes()",
     "transpose_": "y = x.transpose(axes) gives another order",
-    "unfold": "dygraph.functional.unfold(x, kernel_sizes) takes patches of images",
+    "unfold": "dygraph.ops.unfold(x, kernel_sizes) takes patches of images",
     "view_as": "x.reshape(y.shape)",
 }
 

@@ -581,7 +581,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.functional.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
+    >>> dygraph.ops.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
     [5.0, 1.0, 1.0, 5.0, 5.0]
     """
     rank = check.variable(x, "pad: x").ndim

@@ -144,7 +144,7 @@ def norm(x, p="fro", axis=None, keepdim=False):
     --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[3.0, 4.0], [0.0, 5.0]])
-    >>> dygraph.functional.norm(x, axis=1).numpy()
+    >>> dygraph.ops.norm(x, axis=1).numpy()
     array([5., 5.])
     """
     over = _over(x, axis, "norm")

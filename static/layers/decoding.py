@@ -7,8 +7,8 @@ import numpy as np
 import dygraph
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from static import bodies, nested
-from static.layers.arithmetic import (
+from dygraph.static import bodies, nested
+from dygraph.static.layers.arithmetic import (
     cumsum,
     elementwise_floordiv,
     elementwise_mod,
@@ -18,10 +18,10 @@ from static.layers.arithmetic import (
     logical_not,
     logical_or,
 )
-from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
-from static.layers.cells import batch_and_time_swapped, masked
-from static.layers.loops import while_loop
-from static.layers.manipulation import (
+from dygraph.static.layers.arrays import array_write, create_array, tensor_array_to_tensor
+from dygraph.static.layers.cells import batch_and_time_swapped, masked
+from dygraph.static.layers.loops import while_loop
+from dygraph.static.layers.manipulation import (
     expand,
     gather_nd,
     gather_tree,
@@ -30,8 +30,8 @@ from static.layers.manipulation import (
     stack,
     unsqueeze,
 )
-from static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
-from static.program import Variable
+from dygraph.static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
+from dygraph.static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
@@ -52,7 +52,7 @@ class Decoder:
     It doubles a number until that is above 5:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Doubling(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits > 5
@@ -102,8 +102,8 @@ class BeamSearchDecoder(Decoder):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     cell = layers.GRUCell(hidden_size=8)
     ...     decoder = layers.BeamSearchDecoder(
@@ -151,7 +151,7 @@ class BeamSearchDecoder(Decoder):
         Examples
         --------
         >>> import dygraph
-        >>> from static import layers
+        >>> from dygraph.static import layers
         >>> x = dygraph.to_variable([[1, 2], [3, 4]])
         >>> layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 2).tolist()
         [[1, 2], [1, 2], [3, 4], [3, 4]]
@@ -167,8 +167,8 @@ class BeamSearchDecoder(Decoder):
         ids = lengths + self.start_token
         alone = np.full((1, self.beam_size), -INFINITE, "float32")
         alone[0, 0] = 0.0
-        scores = dygraph.functional.cast(lengths, "float32") + assign(alone)
-        finished = dygraph.functional.cast(lengths, "bool")
+        scores = dygraph.ops.cast(lengths, "float32") + assign(alone)
+        finished = dygraph.ops.cast(lengths, "bool")
         inputs = ids if self.embedding_fn is None else self.embedding_fn(ids)
         return inputs, self.StateWrapper(states, scores, finished, lengths), finished
 
@@ -201,8 +201,8 @@ class BeamSearchDecoder(Decoder):
             )
         ended = np.full((1, 1, words), -INFINITE, "float32")
         ended[..., self.end_token] = 0.0
-        scores = dygraph.log(dygraph.functional.softmax(logits))
-        over = unsqueeze(dygraph.functional.cast(before.finished, "float32"), [2])
+        scores = dygraph.log(dygraph.ops.softmax(logits))
+        over = unsqueeze(dygraph.ops.cast(before.finished, "float32"), [2])
         # A finished beam continues with the end token only, and keeps its score.
         scores = scores * (1.0 - over) + over * assign(ended)
         scores = scores + unsqueeze(before.log_probs, [2])
@@ -273,7 +273,7 @@ def dynamic_decode(
     A decoder that counts down from each number of a batch:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Countdown(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits < 1
@@ -309,7 +309,7 @@ def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwa
     shown = []
 
     def before(step, inputs, states, finished, lengths):
-        goes_on = logical_not(dygraph.functional.reduce_all(finished))
+        goes_on = logical_not(dygraph.ops.reduce_all(finished))
         if most is None:
             return goes_on
         return logical_and(goes_on, less_equal(step, fill_constant_of(step, most)))

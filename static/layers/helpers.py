@@ -5,13 +5,13 @@ import collections
 import dygraph
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, kind_of
-from static import nested
-from static.layers.arithmetic import equal, less_equal
-from static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
-from static.layers.manipulation import pad, slice, squeeze
-from static.layers.random import sampling_id
-from static.layers.tensor import cast
-from static.program import Variable
+from dygraph.static import nested
+from dygraph.static.layers.arithmetic import equal, less_equal
+from dygraph.static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
+from dygraph.static.layers.manipulation import pad, slice, squeeze
+from dygraph.static.layers.random import sampling_id
+from dygraph.static.layers.tensor import cast
+from dygraph.static.program import Variable
 
 __all__ = [
     "BasicDecoder", "DecodeHelper", "GreedyEmbeddingHelper", "SampleEmbeddingHelper",
@@ -29,7 +29,7 @@ class DecodeHelper:
     Each output is the next input, until it is above 4:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Repeat(layers.DecodeHelper):
     ...     def initialize(self):
     ...         first = dygraph.to_variable([[1.0]])
@@ -78,7 +78,7 @@ class TrainingHelper(DecodeHelper):
     Two sequences of 3 and 2 steps, of which a cell makes running sums:
 
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable(np.ones((2, 3, 1), "float32"))
     >>> helper = layers.TrainingHelper(x, dygraph.to_variable([3, 2]))
     >>> decoder = layers.BasicDecoder(lambda x, total: (x + total, x + total), helper)
@@ -148,10 +148,10 @@ class GreedyEmbeddingHelper(DecodeHelper):
     The likeliest word after word k is k + 1; 3 ends the sentence:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
     >>> helper = layers.GreedyEmbeddingHelper(
-    ...     lambda ids: dygraph.functional.gather(after, ids), dygraph.to_variable([0]), end_token=3
+    ...     lambda ids: dygraph.ops.gather(after, ids), dygraph.to_variable([0]), end_token=3
     ... )
     >>> decoder = layers.BasicDecoder(lambda x, state: (x, state), helper)
     >>> outputs, _ = layers.dynamic_decode(decoder, dygraph.zeros([1, 1]), max_step_num=9)
@@ -208,10 +208,10 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     At a low temperature the most probable word is almost certain:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
     >>> helper = layers.SampleEmbeddingHelper(
-    ...     lambda ids: dygraph.functional.gather(after, ids),
+    ...     lambda ids: dygraph.ops.gather(after, ids),
     ...     dygraph.to_variable([0]), end_token=2,
     ...     softmax_temperature=0.01, seed=1,
     ... )
@@ -233,7 +233,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         """Draw the ids."""
         if self._temperature is not None:
             outputs = outputs / self._temperature
-        return cast(sampling_id(dygraph.functional.softmax(outputs), seed=self._seed), "int64")
+        return cast(sampling_id(dygraph.ops.softmax(outputs), seed=self._seed), "int64")
 
 
 class BasicDecoder(Decoder):
@@ -254,8 +254,8 @@ class BasicDecoder(Decoder):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, lengths = static.data("x", [None, 5, 3]), static.data("n", [None], "int64")
     ...     cell = layers.GRUCell(hidden_size=4)

@@ -5,7 +5,7 @@ import pytest
 
 import dygraph
 from dygraph import _core, optimizer, regularizer
-from dygraph import functional as F
+from dygraph import ops as F
 from dygraph.nn import clip
 
 IDS = np.array([3, 1, 3, 0, 3])

@@ -46,13 +46,13 @@ def backward_after_a_trip_through_numpy():
 
 
 def backward_of_an_integer():
-    dygraph.functional.arg_max(leaf(2, 3), axis=1).backward()
+    dygraph.ops.arg_max(leaf(2, 3), axis=1).backward()
 
 
 def backward_of_a_metric():
     x = leaf(3, 4)
-    _, indices = dygraph.functional.top_k(x, k=1)
-    dygraph.functional.accuracy(x, indices, ids([0], [1], [2]))[0].backward()
+    _, indices = dygraph.ops.top_k(x, k=1)
+    dygraph.ops.accuracy(x, indices, ids([0], [1], [2]))[0].backward()
 
 
 def backward_of_a_comparison():
@@ -172,7 +172,7 @@ def nan_in_the_backward_pass():
     x = dygraph.to_variable(np.zeros(2, "float32"))
     x.stop_gradient = False
     with dygraph.detect_anomaly():
-        dygraph.functional.sum([dygraph.sqrt(x)]).backward()
+        dygraph.ops.sum([dygraph.sqrt(x)]).backward()
 
 
 def custom_backward_that_gives_too_little():

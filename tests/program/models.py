@@ -18,7 +18,7 @@ class MLP(dygraph.Layer):
         self.second = dygraph.nn.Linear(8, 3)
 
     def forward(self, x):
-        return self.second(dygraph.functional.relu(self.first(x)))
+        return self.second(dygraph.ops.relu(self.first(x)))
 
 
 def numbers(*shape, seed=0):
@@ -28,7 +28,7 @@ def numbers(*shape, seed=0):
 CHILD = """
     import sys
     import numpy as np
-    import static
+    from dygraph import static
 
     executor = static.Executor()
     program, feeds, fetches = static.load_inference_model(sys.argv[1], executor)
@@ -67,7 +67,7 @@ class ConvNet(dygraph.Layer):
         self.fc = dygraph.nn.Linear(4 * 4 * 4, 5)
 
     def forward(self, x):
-        x = self.pool(dygraph.functional.relu(self.norm(self.conv(x))))
+        x = self.pool(dygraph.ops.relu(self.norm(self.conv(x))))
         return self.fc(dygraph.reshape(x, shape=[-1, 4 * 4 * 4]))
 
 

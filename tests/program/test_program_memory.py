@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import jit, memory, nn
+from dygraph import jit, memory, nn, static
 from program.models import numbers
 
 TENSOR = 1 << 20  # bytes
@@ -143,7 +142,7 @@ def step_of(depth=12):
 
     def step(x):
         for layer in layers:
-            x = dygraph.tanh(layer(x)) + dygraph.functional.sigmoid(x)
+            x = dygraph.tanh(layer(x)) + dygraph.ops.sigmoid(x)
         loss = (x * x).mean()
         loss.backward()
         adam.step()
