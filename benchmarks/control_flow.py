@@ -88,7 +88,7 @@ def keeping(wanted, memory=False):
         while i < TURNS:
             values = []
             for _ in range(KEPT):
-                x = dygraph.relu(x)
+                x = dygraph.ops.relu(x)
                 values.append(x)
             x = dygraph.stack(values).mean(axis=0)
             i = i + 1

@@ -368,7 +368,7 @@ def size_as_an_index(x):
 @instead
 def size_as_an_index_instead(x):
     table = dygraph.to_variable(np.array([0.0, 1.0, 0.5, 0.25, 0.125], "float32"))
-    return x * dygraph.gather(table, dygraph.shape(x)[:1])
+    return x * dygraph.ops.gather(table, dygraph.ops.shape(x)[:1])
 
 
 @kind("a size as a dict key")

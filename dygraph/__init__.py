@@ -1,5 +1,8 @@
 """dygraph: eager tensors, gradients and programs.
 
+The functions here follow the Python array API standard, see docs/array_api.md; layers are in
+`dygraph.nn`, operators with their slots in `dygraph.ops`.
+
 >>> import dygraph
 >>> with dygraph.guard(seed=1):
 ...     w = dygraph.to_variable([2.0])
@@ -11,8 +14,8 @@ array([4.])
 
 from dygraph import (
     _core,
-    clip,
     errors,
+    functions,
     initializer,
     memory,
     nn,
@@ -76,7 +79,6 @@ from dygraph.recording import (
     no_grad,
     set_grad_enabled,
 )
-from dygraph.reductions import all, any, max, mean, min, prod, sum
 from dygraph.registry import explain, load_library, op_info, op_names, run_op
 from dygraph.saved import saved
 from dygraph.sparse import selected_rows
@@ -87,10 +89,11 @@ __version__ = _core.__version__
 
 _flags.warn_about_environment()
 
-# Aliases of operators whose own name is Fluid's internal one.
-matmul = ops.matmul_v2
-reshape = ops.reshape2
 transpose = ops.transpose2
+
+# The constants of the array API standard.
+__array_api_version__ = "2024.12"
+e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
@@ -121,18 +124,46 @@ _LAZY = {
 }
 _LAZY_NAMES = _names_of(_LAZY)
 
+# What completion shows beside the functions in `functions.NAMES`.
+_SHOWN = (
+    "CPUPlace CUDAPlace DataParallel Function Generator Layer Model ParamAttr Parameter Place "
+    "Variable __array_api_version__ __version__ bfloat16 bool callbacks checkpoint detect_anomaly "
+    "draw dtype e enable_grad errors explain float16 float32 float64 from_dlpack ops "
+    "get_default_dtype get_flags grad guard in_dygraph_mode inf initializer int16 int32 int64 "
+    "int8 io is_grad_enabled jit load lr memory metrics nan newaxis nn no_grad num_threads "
+    "optimizer pi profiler promote_types recompute regularizer result_type save seed "
+    "set_default_dtype set_flags set_grad_enabled set_num_threads static summary to_variable "
+    "transpose uint8"
+).split()
+# Names of Python's own functions and types, which ``import *`` leaves as they are.
+_PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
+__all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
+# Functions that stay from Paddle 2 and torch, beside the standard's.
+_MORE = set(" ".join(ops.COMPOSED.values()).split())
+
+bool = bool_
+
 
 def __getattr__(name):
-    """Layers and operators are available here as well; rare modules load at first use."""
+    """Functions and rare modules load at the first use; layers are available here as well."""
+    if name in functions.NAMES:
+        globals()[name] = functions.find(name)  # a module's __getattr__ takes 0.5 us
+        return globals()[name]
     if name in _LAZY:
         import importlib
 
         return importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    for module in (nn, ops):
-        if name in module.__all__:
-            return getattr(module, name)
+    if name in nn.__all__:
+        return getattr(nn, name)
+    if name in _MORE:
+        return getattr(ops, name)
+    if name in ops.__all__:
+        raise AttributeError(
+            f"module 'dygraph' has no attribute '{name}'; operators with their slots are in "
+            f"dygraph.ops: dygraph.ops.{name}"
+        )
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
     hint = f" {spellings.OF_MODULE[name]}." if name in spellings.OF_MODULE else hint
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
@@ -148,20 +179,5 @@ def unload_ipython_extension(shell):
     __getattr__("notebook").uninstall(shell)
 
 
-# Hidden from completion: modules whose names are available here, and functions for IPython.
-_INNER = set(
-    "base check comparison compat copies creation custom elements exchange flags foreign "
-    "images in_place index_arrays indexing lazily losses manipulation numpy_functions "
-    "numpy_protocol param_attr printing products promotion recording reductions registry sparse "
-    "spellings variable watch "
-    "load_ipython_extension unload_ipython_extension".split()
-)
-# Names of Python's own functions, which ``import *`` leaves as they are.
-_PYTHONS = {"all", "any", "max", "min", "sum"}
-__all__ = sorted(
-    {n for n in globals() if not n.startswith("_")}.union(_LAZY_NAMES) - _INNER - _PYTHONS
-)
-
-
 def __dir__():
-    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_LAZY, "__version__"})
+    return sorted({*functions.NAMES, *_SHOWN})

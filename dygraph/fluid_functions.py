@@ -5,9 +5,9 @@ not used, since an eager call has no name.
 """
 
 from dygraph import _core, check, images, nets
-from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.reductions import reduced, reduced_in_run
+from dygraph.functions.creation import arange, drawn
+from dygraph.functions.reductions import reduced, reduced_in_run
 from dygraph.size_lists import beside, is_open, matching, sizes_of
 
 __all__ = [

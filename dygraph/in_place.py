@@ -1,8 +1,10 @@
 """Methods of Variable that write their result over the variable: ``x.add_(y)``, ``x.exp_()``."""
 
-from dygraph import _core, check, creation, size_lists
-from dygraph.creation import drawn
+from dygraph import _core, check, size_lists
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import creation
+from dygraph.functions.creation import drawn
+from dygraph.lazily import find
 
 ops = _core.ops
 Variable = _core.Variable
@@ -36,7 +38,7 @@ def _in_place(compute, name, doc):
 
 
 def clip(self, min=None, max=None):
-    """Every element clipped to [min, max]; None: no bound. Gradients flow inside.
+    """`dygraph.nn.clip`: every element clipped to [min, max]; None: no bound.
 
     >>> import dygraph
     >>> dygraph.to_variable([-2.0, 0.5, 3.0]).clip(-1, 1).numpy()
@@ -44,16 +46,7 @@ def clip(self, min=None, max=None):
     """
     if min is None and max is None:
         raise InvalidArgumentError("clip: min or max must be given, got neither")
-    if min is not None:
-        check.number(min, "clip: min")
-    if max is not None:
-        check.number(max, "clip: max", min)
-    out = self
-    if min is not None:
-        out = ops.elementwise_max(out, _core.literal(min, self.dtype))
-    if max is not None:
-        out = ops.elementwise_min(out, _core.literal(max, self.dtype))
-    return out
+    return find("dygraph.functions.elementwise", "clip")(self, min, max)
 
 
 def power(self, y):

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, elements
+from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     UnimplementedError,
 )
+from dygraph.functions import elementwise, linear, manipulation, reductions
 from dygraph.promotion import floating, same_type
 from dygraph.recording import modes
 
@@ -152,9 +153,9 @@ def _clip(a, a_min=None, a_max=None, min=None, max=None):
     a = var(a)
     low, high = a_min if min is None else min, a_max if max is None else max
     if low is not None:
-        a = elements.maximum(a, low)
+        a = elementwise.maximum(a, low)
     if high is not None:
-        a = elements.minimum(a, high)
+        a = elementwise.minimum(a, high)
     return a
 
 
@@ -166,7 +167,7 @@ def _where(condition, x=None, y=None):
         return _nonzero(condition)
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         x, y = np.asarray(x), np.asarray(y)
-    return elements.where(_truth(condition), x, y)
+    return elementwise.where(_truth(condition), x, y)
 
 
 def _nonzero(a):
@@ -257,46 +258,19 @@ def _transpose(a, axes=None):
 
 
 def _moveaxis(a, source, destination):
-    a = var(a)
-    source, target = axes_of(a, source, "moveaxis"), axes_of(a, destination, "moveaxis")
-    if len(source) != len(target):
-        raise InvalidArgumentError(
-            f"numpy.moveaxis: source and destination must have equal lengths, got {source}, "
-            f"{target}"
-        )
-    order = [i for i in range(a.ndim) if i not in source]
-    for to, axis in sorted(zip(target, source, strict=True)):
-        order.insert(to, axis)
-    return a.transpose(order) if order else a
+    return manipulation.moveaxis(var(a), source, destination)
 
 
 def _swapaxes(a, axis1, axis2):
-    a = var(a)
-    i, j = axis_of(a, axis1, "swapaxes"), axis_of(a, axis2, "swapaxes")
-    order = list(range(a.ndim))
-    order[i], order[j] = j, i
-    return a.transpose(order)
+    return manipulation.swapaxes(var(a), axis1, axis2)
 
 
 def _expand_dims(a, axis):
-    a = var(a)
-    many = axis if isinstance(axis, (list, tuple)) else [axis]
-    rank = a.ndim + len(many)
-    many = [check.axis(i, rank, "numpy.expand_dims: axis") for i in many]
-    return a[tuple(None if i in many else slice(None) for i in range(rank))]
+    return manipulation.expand_dims(var(a), axis)
 
 
 def _squeeze(a, axis=None):
-    a = var(a)
-    asked = list(range(a.ndim)) if axis is None else axes_of(a, axis, "squeeze")
-    gone = [i for i, n in zip(asked, known(a, "squeeze", asked), strict=True) if n == 1]
-    if axis is not None:
-        if not set(asked) <= set(gone):
-            raise InvalidArgumentError(
-                f"numpy.squeeze: the axes must have size 1, got {axis} of shape {list(a.shape)}"
-            )
-        gone = asked
-    return a[tuple(0 if i in gone else slice(None) for i in range(a.ndim))]
+    return manipulation.squeeze(var(a), axis)
 
 
 def _dot(a, b):
@@ -309,26 +283,7 @@ def _dot(a, b):
 
 
 def _tensordot(a, b, axes=2):
-    a, b = same_type([a, b])
-    if hasattr(axes, "__len__"):
-        left, right = (list(i) if hasattr(i, "__len__") else [i] for i in axes)
-    else:
-        left, right = list(range(a.ndim - axes, a.ndim)), list(range(axes))
-    left, right = axes_of(a, left, "tensordot"), axes_of(b, right, "tensordot")
-    if known(a, "tensordot", left) != known(b, "tensordot", right):
-        raise InvalidArgumentError(
-            f"numpy.tensordot: the axes {left} of shape {list(a.shape)} and {right} of shape "
-            f"{list(b.shape)} must have equal sizes"
-        )
-    rows = [i for i in range(a.ndim) if i not in left]
-    columns = [i for i in range(b.ndim) if i not in right]
-    inner = math.prod(a.shape[i] for i in left)
-    shape = [a.shape[i] for i in rows] + [b.shape[i] for i in columns]
-    a = _reshape(_transpose(a, rows + left), [int(np.prod(shape[: len(rows)], dtype=int)), inner])
-    b = _reshape(
-        _transpose(b, right + columns), [inner, int(np.prod(shape[len(rows) :], dtype=int))]
-    )
-    return _reshape(a @ b, shape)
+    return linear.tensordot(a, b, axes=axes)
 
 
 def _outer(a, b):
@@ -429,11 +384,7 @@ def _triangle(choose):
 
 
 def _diff(a, n=1, axis=-1):
-    a = var(a)
-    before = (slice(None),) * axis_of(a, axis, "diff")
-    for _ in range(check.integer(n, "numpy.diff: n", 0)):
-        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
-    return a
+    return reductions.diff(var(a), axis, n=n)
 
 
 def _like(value):

@@ -15,14 +15,25 @@ array([0., 2.])
 import keyword
 import re
 
-from dygraph import _core, comparison, creation, elements, manipulation, products
+from dygraph import _core
 from dygraph.errors import did_you_mean
+from dygraph.functions import creation, manipulation, products, sets
 from dygraph.lazily import find, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (comparison, creation, elements, manipulation, products)
+# Functions in Paddle 2's manner, which take the place of operators of the same name.
+COMPOSED = {
+    creation: "arange diag empty empty_like eye full full_like linspace normal ones ones_like rand "
+    "randint randn randperm tril triu uniform zeros zeros_like",
+    manipulation: "argsort broadcast_tensors broadcast_to chunk concat cumsum expand expand_as "
+    "flatten flip moveaxis pad repeat_interleave roll sort split squeeze stack swapaxes t tile "
+    "topk unbind unsqueeze unstack",
+    products: "cross einsum median mm mv norm outer trace",
+    sets: "allclose unique",
+}
 # Modules that load at the first use of one of their functions.
 _LAZY = {
+    "functions.elementwise": "maximum minimum where",
     "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
     "elementwise_equal fsp_matrix "
     "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "
@@ -59,8 +70,8 @@ def _add_operators():
     names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
     names = [n for n in names if n not in _OF_PROGRAMS]
     functions = {_spelling(name): getattr(_core.ops, name) for name in names}
-    for module in _COMPOSED:
-        functions.update({name: getattr(module, name) for name in module.__all__})
+    for module, own in COMPOSED.items():
+        functions.update({name: getattr(module, name) for name in own.split()})
     for name in _LAZY_NAMES:  # theirs override operators of the same name
         functions.pop(name, None)
     globals().update(functions)  # a call may take 0.1 us, and __getattr__ of a module takes 0.5

@@ -56,7 +56,7 @@ class ParamAttr:
                 )
         if gradient_clip is not None and not hasattr(gradient_clip, "clip"):
             raise ArgumentTypeError(
-                "ParamAttr: gradient_clip must be one of dygraph.clip, "
+                "ParamAttr: gradient_clip must be one of dygraph.nn.clip, "
                 f"got {kind_of(gradient_clip)}"
             )
         self.name = name

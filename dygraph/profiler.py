@@ -55,7 +55,7 @@ class Profiler:
     >>> import dygraph
     >>> x = dygraph.ones([2, 3])
     >>> with dygraph.profiler.Profiler(record_shapes=True) as p:
-    ...     y = dygraph.relu(dygraph.relu(x))
+    ...     y = dygraph.ops.relu(dygraph.ops.relu(x))
     >>> [(row.name, row.calls) for row in p.summary()]
     [('relu (X=[2, 3] float32)', 2)]
     """
@@ -207,7 +207,7 @@ def start_profiler(state="CPU", tracer_option="Default"):
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> dygraph.profiler.start_profiler("CPU")
-    >>> y = dygraph.relu(x)
+    >>> y = dygraph.ops.relu(x)
     >>> done = dygraph.profiler.stop_profiler("calls")  # doctest: +ELLIPSIS
     Event ... Calls ... Memory
     relu ... 1 ...
@@ -232,7 +232,7 @@ def stop_profiler(sorted_key=None, profile_path=None):
     >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
     >>> x = dygraph.ones([2])
     >>> dygraph.profiler.start_profiler("CPU")
-    >>> y = dygraph.relu(x)
+    >>> y = dygraph.ops.relu(x)
     >>> done = dygraph.profiler.stop_profiler("total", path)  # doctest: +ELLIPSIS
     Event ... Calls ... Memory
     relu ... 1 ...
@@ -263,7 +263,7 @@ def reset_profiler():
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> with dygraph.profiler.profiler():  # doctest: +ELLIPSIS
-    ...     y = dygraph.relu(x)
+    ...     y = dygraph.ops.relu(x)
     ...     dygraph.profiler.reset_profiler()
     ...     y = dygraph.tanh(x)
     Event ... Calls ... Memory
@@ -279,7 +279,7 @@ def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Def
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> with dygraph.profiler.profiler("CPU", "calls"):  # doctest: +ELLIPSIS
-    ...     y = dygraph.relu(dygraph.relu(x))
+    ...     y = dygraph.ops.relu(dygraph.ops.relu(x))
     Event ... Calls ... Memory
     relu ... 2 ...
     """

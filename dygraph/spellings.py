@@ -5,8 +5,10 @@ name raises AttributeError with our spelling, so ``hasattr`` answers False. ``di
 aliases and leaves the hints out.
 """
 
-from dygraph import _core, check, elements, in_place, manipulation
+from dygraph import _core, check, in_place
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions import manipulation
+from dygraph.lazily import find
 
 __all__ = ["ALIASES", "HINTS", "OF_MODULE", "Count", "Hint", "listed"]
 
@@ -136,7 +138,7 @@ def masked_fill(self, mask, value):
     >>> x.masked_fill(x < 0, 0.0).tolist()
     [1.0, 0.0]
     """
-    return elements.where(mask, value, self)
+    return find("dygraph.functions.elementwise", "where")(mask, value, self)
 
 
 def _converts(name, dtype):
@@ -181,7 +183,7 @@ _MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views the
 
 HINTS = {
     **dict.fromkeys(
-        "cuda device get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
+        "cuda get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
     ),
     **dict.fromkeys(
         "data_ptr element_size is_contiguous storage storage_offset stride strides "
@@ -202,39 +204,42 @@ HINTS = {
     "argwhere": "dygraph.nonzero(x) gives the places",
     "fill": "x.fill_(value) writes it everywhere",
     "flat": "x.flatten() gives the elements as one axis",
-    "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; dygraph.gather(x, index) "
+    "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; "
+    "dygraph.ops.gather(x, index) "
     "and x[index] take whole rows",
-    "index_add": "dygraph.scatter(x, index, updates, overwrite=False) adds to rows",
+    "index_add": "dygraph.ops.scatter(x, index, updates, overwrite=False) adds to rows",
     "index_fill": "x[index] = value writes rows",
-    "index_select": "dygraph.index_select(x, index, dim=axis), or x[index]",
+    "index_select": "dygraph.ops.index_select(x, index, dim=axis), or x[index]",
     "itemsize": "np.dtype(x.dtype.name).itemsize",
-    "log_softmax": "dygraph.log_softmax(x, axis)",
-    "logsumexp": "dygraph.logsumexp(x, axis)",
+    "log_softmax": "dygraph.ops.log_softmax(x, axis)",
+    "logsumexp": "dygraph.ops.logsumexp(x, axis)",
     "masked_fill_": "x[mask] = value writes in place",
-    "masked_select": "x[mask], or dygraph.masked_select(x, mask)",
+    "masked_select": "x[mask], or dygraph.ops.masked_select(x, mask)",
     "nbytes": "x.size times the bytes of x.dtype; dygraph.memory says what is in use",
     "nonzero": "dygraph.nonzero(x) gives the places",
     "put": "x[index] = value writes elements",
     "repeat": "torch's repeat is x.tile(times); NumPy's is x.repeat_interleave(times, axis)",
     "resize_": "x.reshape(shape) gives the elements in another shape",
-    "scatter": "dygraph.put_along_axis(x, index, values, axis) is torch's scatter; "
-    "dygraph.scatter(x, index, updates) writes whole rows",
+    "scatter": "dygraph.ops.put_along_axis(x, index, values, axis) is torch's scatter; "
+    "dygraph.ops.scatter(x, index, updates) writes whole rows",
     "scatter_": "x[index] = values writes in place",
-    "scatter_add": "dygraph.put_along_axis(x, index, values, axis, reduce='add')",
+    "scatter_add": "dygraph.ops.put_along_axis(x, index, values, axis, reduce='add')",
     "searchsorted": "np.searchsorted(x.numpy(), values)",
     "select": "x[index] along the first axis, x[:, index] along the second",
     "narrow": "x[start:stop] takes a part",
     "take": "x[index] takes elements or rows",
     "tobytes": "x.numpy().tobytes()",
     "transpose_": "y = x.transpose(axes) gives another order",
-    "unfold": "dygraph.unfold(x, kernel_sizes) takes patches of images",
+    "unfold": "dygraph.ops.unfold(x, kernel_sizes) takes patches of images",
     "view_as": "x.reshape(y.shape)",
 }
 
 # Functions and types of other libraries' top level, by what to write here.
 OF_MODULE = {
+    "functional": "Operators with their slots are in dygraph.ops, functions of layers in "
+    "dygraph.nn.functional",
     **dict.fromkeys(
-        "Tensor array as_tensor asarray convert_to_tensor from_numpy tensor".split(),
+        "Tensor array as_tensor convert_to_tensor from_numpy tensor".split(),
         "dygraph.to_variable(values) makes a Variable, the type of all tensors",
     ),
     **dict.fromkeys(("cat", "concatenate"), "dygraph.concat([x, y], axis)"),
@@ -245,14 +250,9 @@ OF_MODULE = {
         ("double", "float", "half"), "dygraph.float64, float32 and float16 are the types"
     ),
     **dict.fromkeys(("int", "long"), "dygraph.int32 and dygraph.int64 are the types"),
-    "bool": "dygraph.bool_ is the type",
-    "functional": "Operators with their slots are in dygraph.ops, functions of layers in "
-    "dygraph.nn.functional",
-    "expand_dims": "dygraph.unsqueeze(x, axis)",
     "manual_seed": "dygraph.seed(n)",
     "masked_fill": "dygraph.where(mask, value, x)",
-    "permute": "dygraph.transpose(x, axes)",
-    "repeat": "torch's repeat is dygraph.tile(x, times); NumPy's is dygraph.repeat_interleave",
+    "permute": "dygraph.permute_dims(x, axes)",
     "vstack": "dygraph.concat([x, y], axis=0)",
     "hstack": "dygraph.concat([x, y], axis=1)",
 }

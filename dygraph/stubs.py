@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from dygraph import _core, ops, spellings
+from dygraph import _core, functions, ops, spellings
 
 __all__ = ["generate", "write"]
 
@@ -78,8 +78,15 @@ class Variable:
     def detach(self) -> Variable: ...
     def clear_gradient(self) -> None: ...
     def reshape(self, *shape: _Int | Sequence[Any] | Variable | _Array) -> Variable: ...
-    def mean(self, axis: Any = None, keepdim: bool = False) -> Variable: ...
-    def sum(self, axis: Any = None, keepdim: bool = False) -> Variable: ...
+    def mean(self, axis: Any = None, keepdims: bool = False, **spellings: Any) -> Variable: ...
+    def sum(
+        self,
+        axis: Any = None,
+        keepdims: bool = False,
+        *,
+        dtype: _DType | None = None,
+        **spellings: Any,
+    ) -> Variable: ...
     def _repr_html_(self) -> str: ...
     def __abs__(self) -> Variable: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
@@ -108,19 +115,21 @@ class Variable:
     def __round__(self, digits: int | None = None) -> Variable: ...
     def __setitem__(self, index: Any, value: Variable | _Array) -> None: ...
 """
-_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor".split()
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 _COMPARED = "eq ne lt le gt ge".split()
 
 _RETURNS = {
     name: type
     for type, names in {
-        "list[Variable]": "broadcast_tensors chunk meshgrid split unbind unstack",
-        "tuple[Variable, Variable]": "topk",
-        "Any": "register_hook unique max_pool1d max_pool2d max_pool3d adaptive_max_pool1d "
-        "adaptive_max_pool2d adaptive_max_pool3d ctc_greedy_decoder gradient tolist",
+        "list[Variable]": "broadcast_arrays broadcast_tensors chunk meshgrid split unbind",
+        "tuple[Variable, Variable]": "topk unique_counts unique_inverse",
+        "tuple[Variable, ...]": "nonzero unique_all unstack",
+        "Any": "__array_namespace_info__ finfo iinfo register_hook unique max_pool1d "
+        "max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
+        "ctc_greedy_decoder gradient tolist",
         "None": "backward clear_gradient retain_grads set_lod set_recursive_sequence_lengths "
         "set_value save save_dygraph save_fluid_params set_flags set_rng_state",
-        "bool": "grad_enabled in_dygraph_mode is_selected_rows",
+        "bool": "can_cast grad_enabled in_dygraph_mode isdtype is_selected_rows",
         "int": "height num_threads release",
         "list[int]": "rows",
         "list[str]": "load_library op_names",
@@ -157,7 +166,7 @@ _ATTRIBUTES = {
     "a list of strings": "Sequence[str]",
     "a list of bools": "Sequence[bool]",
 }
-_TENSOR_MODULES = {f"dygraph.{n}" for n in "creation images losses manipulation products".split()}
+_TENSOR_MODULES = {"dygraph.images", "dygraph.losses"}
 
 
 # Types --------------------------------------------------------------------------------------------
@@ -186,9 +195,16 @@ def _python_types(function, name):
     """Types of the parameters and the result of a Python function."""
     doc = inspect.getdoc(function)
     written, types = _parameters_section(doc), {}
-    tensors = function.__module__ in _TENSOR_MODULES
+    module = function.__module__
+    tensors = (
+        module in _TENSOR_MODULES
+        or name in functions.NAMES
+        or module.startswith("dygraph.functions.")
+    )
     for p in inspect.signature(function).parameters.values():
         type = _documented(written[p.name]) if p.name in written else "Any"
+        if p.kind is p.VAR_KEYWORD:
+            type = "Any"
         if type == "Any" and p.name in ("x", "input") and tensors and name != "concat":
             type = "Any" if name in ("stack", "broadcast_tensors") else "Variable"
         elif type == "Any" and isinstance(p.default, (bool, str)):
@@ -240,23 +256,29 @@ def _default(value):
 
 
 def _definition(name, signature, types, result, method=False):
-    parts, starred = [], False
+    parts, starred, slashed = [], False, method
     for i, p in enumerate(signature.parameters.values()):
         if method and i == 0:
             parts.append("self")
             continue
+        if not slashed and i and p.kind is not p.POSITIONAL_ONLY:
+            slashed = True
+            if list(signature.parameters.values())[0].kind is p.POSITIONAL_ONLY:
+                parts.append("/")
         if p.kind is p.KEYWORD_ONLY and not starred:
             parts.append("*")
         starred = starred or p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
         prefix = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
         default = "" if p.default is p.empty else f" = {_default(p.default)}"
         parts.append(f"{prefix}{p.name}: {types[p.name]}{default}")
+    if not slashed and parts and p.kind is p.POSITIONAL_ONLY:
+        parts.append("/")
     return f"def {name}({', '.join(parts)}) -> {result}: ...\n"
 
 
 def _function(name, function, method=False):
     inner = inspect.unwrap(function)  # a method of Variable may stand for an operator
-    if inspect.isfunction(inner):
+    if inner is not getattr(_core.ops, inner.__name__, None):
         types, result = _python_types(function, name)
     else:
         types, result = _operator_types(inner.__name__)
@@ -356,7 +378,7 @@ def _core_stub():
 _USED = "_Array, _DType, _Float, _Int, _Ints, _Number, Place, Variable, dtype"
 
 
-def _functional_stub():
+def _ops_stub():
     body = "".join(_function(n, getattr(ops, n)) for n in ops.__all__)
     return f"{_HEAD}{_IMPORTS}from dygraph._core import {_USED}\n\n{body}"
 
@@ -367,14 +389,20 @@ def _reexport(name, value):
 
 
 def _package_stub():
-    """`dygraph` itself: everything that `dir` shows."""
+    """`dygraph` itself: everything that is reached there."""
     import dygraph
     from dygraph import nn
 
+    shown = {*dir(dygraph), *nn.__all__, *dygraph._MORE, *dygraph._LAZY_NAMES}
+    shown |= {n for n, v in vars(dygraph).items() if not inspect.ismodule(v)}
     lines, definitions = [], []
-    for name in sorted(n for n in dir(dygraph) if not n.startswith("_")):
+    for name in sorted(n for n in shown if not n.startswith("_")):
         value = getattr(dygraph, name)
-        if inspect.ismodule(value):
+        if name in functions.NAMES:
+            definitions.append(_function(name, value))
+        elif value is None or type(value) in (float, _core.dtype):
+            definitions.append(f"{name}: {'dtype' if type(value) is _core.dtype else 'Any'}\n")
+        elif inspect.ismodule(value):
             inner = value.__name__ != name
             lines.append(
                 f"from dygraph import {name} as {name}\n" if inner else f"import {name} as {name}\n"
@@ -393,7 +421,11 @@ def _package_stub():
             lines.append(_reexport(name, value))
     used = ", ".join(n for n in _USED.split(", ") if n not in dir(dygraph))
     imports = f"from dygraph._core import {used}\n"
-    return f"{_HEAD}{_IMPORTS}{imports}{''.join(lines)}\n__version__: str\n{''.join(definitions)}"
+    body = re.sub(
+        r"(?<!def )\b(bool|float|int)\b(?!\(|: dtype)", r"builtins.\1", "".join(definitions)
+    )
+    versions = "__version__: str\n__array_api_version__: str\n"
+    return f"{_HEAD}{_IMPORTS}{imports}{''.join(lines)}\n{versions}{body}"
 
 
 def _optimizer_stub():
@@ -413,7 +445,7 @@ def generate():
     """
     return {
         "_core.pyi": _core_stub(),
-        "ops.pyi": _functional_stub(),
+        "ops.pyi": _ops_stub(),
         "__init__.pyi": _package_stub(),
         "optimizer/__init__.pyi": _optimizer_stub(),
     }

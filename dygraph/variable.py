@@ -5,17 +5,12 @@ import numpy as np
 from dygraph import (
     _core,
     check,
-    comparison,
     copies,
-    creation,
     exchange,
     foreign,
     in_place,
     indexing,
-    manipulation,
     printing,
-    products,
-    reductions,
     size_lists,
     sizes,
     spellings,
@@ -27,6 +22,8 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.functions import arguments, creation, manipulation, products, reductions, sets
+from dygraph.lazily import find
 
 __all__ = ["Parameter", "Variable"]
 
@@ -312,22 +309,64 @@ def _method_of(name):
     return method
 
 
-def _position(operator, what, which):
-    def method(self, axis=None, keepdim=False):
-        op = getattr(ops, operator)
-        if axis is None:
-            flat = op(ops.reshape2(self, shape=[-1]), axis=0)
-            return ops.reshape2(flat, shape=[1] * self.ndim if keepdim else [])
-        if not _core.holds_symbol(axis):
-            axis = check.axis(axis, self.ndim, f"{what}: axis")
-        return op(self, axis=axis, keepdims=bool(keepdim))
+def _later(module, name):
+    """A function of a module that loads at its first call, as a method."""
 
-    method.__name__ = what
-    method.__qualname__ = f"Variable.{what}"
-    method.__doc__ = (
-        f"Where the {which} element stands along `axis`, int64; None: in all, laid flat.\n\n"
-        "`keepdim` leaves the axis in the shape with size 1. OutOfRangeError for an axis too many."
+    def method(self, *args, **kwargs):
+        return find(f"dygraph.functions.{module}", name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Variable.{name}"
+    method.__doc__ = f"`dygraph.{name}` of this variable."
+    return method
+
+
+def array_namespace(self, /, *, api_version=None):
+    """The module whose functions follow the Python array API standard: `dygraph`.
+
+    >>> import dygraph
+    >>> dygraph.zeros(2).__array_namespace__() is dygraph
+    True
+    """
+    import dygraph
+
+    known = ("2021.12", "2022.12", "2023.12", dygraph.__array_api_version__)
+    if api_version is not None and api_version not in known:
+        raise InvalidArgumentError(
+            f"__array_namespace__: api_version must be one of {', '.join(known)}, "
+            f"got {api_version!r}"
+        )
+    return dygraph
+
+
+def matrices_transposed(self):
+    """The matrices of the last two axes transposed."""
+    return find("dygraph.functions.linear", "matrix_transpose")(self)
+
+
+def to_device(self, device, /, *, stream=None):
+    """The values on another device, a place of ours; the variable itself if it is there."""
+    if stream is not None:
+        raise ArgumentTypeError(f"to_device: stream must be None, got {kind_of(stream)}")
+    return to(self, arguments.place_of(device, "to_device"))
+
+
+def to_complex(self):
+    """Refused: there are no complex types."""
+    raise ArgumentTypeError(
+        f"complex() of a Variable of {self.dtype.name}: there are no complex types. Write "
+        "complex(x.item())"
     )
+
+
+def _shifts(name):
+    def method(x, y):
+        function = find("dygraph.functions.elementwise", name)
+        for v in (x, y):
+            if not isinstance(v, (Variable, np.ndarray, np.generic, int)):
+                return NotImplemented
+        return function(x, y)
+
     return method
 
 
@@ -497,9 +536,16 @@ _methods = {
     "reshape": reshape,
     "transpose": transpose,
     "matmul": matmul,
+    "__array_namespace__": array_namespace,
+    "__complex__": to_complex,
+    "__lshift__": _shifts("bitwise_left_shift"),
+    "__rshift__": _shifts("bitwise_right_shift"),
+    "device": property(lambda self: self.place, doc="The place where the values lie."),
+    "mT": property(matrices_transposed, doc=matrices_transposed.__doc__),
+    "to_device": to_device,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
-    "argmax": _position("arg_max", "argmax", "greatest"),
-    "argmin": _position("arg_min", "argmin", "least"),
+    "argmax": _later("searching", "argmax"),
+    "argmin": _later("searching", "argmin"),
     "set_value": set_value,
     "to_string": to_string,
     "lod_level": property(lod_level, doc=lod_level.__doc__),
@@ -531,17 +577,16 @@ _methods = {
     "clip": in_place.clip,
     "pow": in_place.power,
     "round": _round,
-    "__abs__": lambda x: ops.abs(x),
+    "__abs__": _later("elementwise", "abs"),
     "__round__": _round,
 }
 # Functions whose first argument is the variable.
 _functions = {
-    comparison: "allclose unique",
+    sets: "allclose unique",
     creation: "diag tril triu",
     manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
     "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
-    reductions: "all any max mean min prod sum",
-    products: "cross median mm mv norm outer std trace var",
+    products: "cross median mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (
@@ -551,6 +596,7 @@ _PLAIN = (
 for _module, _names in _functions.items():
     _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
 _methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
+_methods.update(reductions.METHODS)
 _methods.update(in_place.METHODS)
 _methods.update(spellings.ALIASES)
 for _name in spellings.HINTS.keys() - _methods.keys():

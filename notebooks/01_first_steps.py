@@ -34,7 +34,7 @@ import dygraph
 
 # %%
 x = dygraph.to_variable(np.array([[1.0, 2.0], [3.0, 4.0]], "float32"))
-y = dygraph.relu(x - 2.5)
+y = dygraph.ops.relu(x - 2.5)
 y
 
 # %% [markdown]

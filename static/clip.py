@@ -1,7 +1,7 @@
-"""`dygraph.clip`, by Fluid's name."""
+"""`dygraph.nn.clip`, by Fluid's name."""
 
 import sys
 
-from dygraph.clip import *  # noqa: F403
+from dygraph.nn.clip import *  # noqa: F403
 
-sys.modules[__name__] = sys.modules["dygraph.clip"]  # what the import gives
+sys.modules[__name__] = sys.modules["dygraph.nn.clip"]  # what the import gives

@@ -6,6 +6,7 @@
 #include "python/errors.h"
 #include "python/steal.h"
 #include "python/symbol.h"
+#include "python/variable_calls.h"
 #include "python/variable_slots.h"
 #include "tape/door.h"
 #include "tape/thread_state.h"
@@ -147,6 +148,11 @@ void BindVariable(py::module_& m) {
   });
   m.def("set_type_attribute", [](const std::string& name, py::object value) {
     SetTypeAttribute(name.c_str(), value.ptr());
+  });
+  m.def("quick_function", [](const std::string& signature, const std::string& op, py::object slow) {
+    PyObject* made = MakeQuickFunction(signature.c_str(), op.c_str(), slow.ptr());
+    if (!made) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
   });
   m.def("set_foreign_attributes", [](py::dict names) { SetForeignAttributes(names.ptr()); });
   m.def("set_count_type", [](py::object type) { SetCountType(type.ptr()); });

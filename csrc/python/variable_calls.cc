@@ -101,7 +101,9 @@ PyObject* Reshape(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-// axis=None, keepdim=False by position.
+bool IsWide(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
+
+// axis=None, keepdims=False by position.
 PyObject* Reduce(const OpInfo& op, KnownAttrs* known, PyObject* self, PyObject* const* args,
                  Py_ssize_t n) {
   Variable& x = VarOf(self);
@@ -122,13 +124,16 @@ PyObject* Reduce(const OpInfo& op, KnownAttrs* known, PyObject* self, PyObject* 
   });
 }
 
+// Smaller integers are added as int64, which Python's function asks for.
 PyObject* Sum(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  const Value& x = VarOf(self).value();
+  if (x.empty() || !(IsWide(x.dtype()) || x.dtype() == DType::kInt64)) return nullptr;
   return Reduce(calls->sum, &calls->sums, self, args, n);
 }
 
 PyObject* Mean(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   const Value& x = VarOf(self).value();
-  if (x.empty() || !IsFloating(x.dtype())) return nullptr;
+  if (x.empty() || !IsWide(x.dtype())) return nullptr;
   return Reduce(calls->mean, &calls->means, self, args, n);
 }
 
@@ -224,15 +229,29 @@ struct Method {
   const char* name;
   const char* signature;
   Quick quick;
+  bool has_axis = false;
   PyObject* slow = nullptr;
   std::string doc = {};
   PyMethodDef def = {};
 };
 
+// The keywords axis, or axis and keepdims: what they name stands as by position.
+bool AreAxisAndKeep(PyObject* kwnames) {
+  Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
+  if (n > 2 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") != 0)
+    return false;
+  if (n == 1) return true;
+  PyObject* second = PyTuple_GET_ITEM(kwnames, 1);
+  return PyUnicode_CompareWithASCIIString(second, "keepdims") == 0 ||
+         PyUnicode_CompareWithASCIIString(second, "keepdim") == 0;
+}
+
 template <Method* method>
 PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  if (__builtin_expect(!kwnames && !size_tracker, 1)) {
-    PyObject* result = Guarded([&] { return method->quick(self, args, n); });
+  bool by_name = kwnames && method->has_axis && n == 0 && AreAxisAndKeep(kwnames);
+  if (__builtin_expect((!kwnames || by_name) && !size_tracker, 1)) {
+    Py_ssize_t count = n + (by_name ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject* result = Guarded([&] { return method->quick(self, args, count); });
     if (result || PyErr_Occurred()) return result;
   }
   SmallVector<PyObject*, 8> all;
@@ -243,10 +262,100 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw
 }
 
 Method reshape{"reshape", "($self, *shape)", Reshape};
-Method sum{"sum", "($self, axis=None, keepdim=False)", Sum};
-Method mean{"mean", "($self, axis=None, keepdim=False)", Mean};
+Method sum{"sum", "($self, axis=None, keepdims=False, *, dtype=None)", Sum, true};
+Method mean{"mean", "($self, axis=None, keepdims=False)", Mean, true};
+
+// Functions of `dygraph` ----------------------------------------------------------------------------
+
+// One operator on Variables of float32 or float64; `slow`, written in Python, takes all else.
+struct QuickFunction {
+  const OpInfo* op;
+  size_t inputs;
+  bool reduces;
+  PyObject* slow;
+  std::string name, doc;
+  PyMethodDef def = {};
+  KnownAttrs known = {};
+
+  bool Knows(PyObject* o) const {
+    if (!IsVariable(o)) return false;
+    const Value& x = VarOf(o).value();
+    return x.is_tensor() && !x.empty() && IsWide(x.dtype());
+  }
+
+  PyObject* Run(PyObject* const* args, size_t n) {
+    if (reduces) return Reduce(*op, &known, args[0], args + 1, static_cast<Py_ssize_t>(n) - 1);
+    if (n != inputs) return nullptr;
+    if (n == 1) return Wrap(RunUnary(*op, op->default_attrs, VarOf(args[0])));
+    if (!Knows(args[1])) return nullptr;
+    Variable &x = VarOf(args[0]), &y = VarOf(args[1]);
+    if (x.value().dtype() != y.value().dtype()) return nullptr;
+    return Wrap(RunBinary(*op, op->default_attrs, x, y));
+  }
+};
+
+struct BoundFunction {
+  PyObject_HEAD QuickFunction* function;
+};
+PyTypeObject BoundFunctionType{};
+
+PyObject* CallFunction(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  QuickFunction& f = *reinterpret_cast<BoundFunction*>(self)->function;
+  size_t n = static_cast<size_t>(nargs);
+  bool by_name = kwnames && f.reduces && n == 1 && AreAxisAndKeep(kwnames);
+  if (__builtin_expect(n > 0 && (!kwnames || by_name) && !size_tracker && f.Knows(args[0]), 1)) {
+    size_t count = n + (by_name ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+    PyObject* result = Guarded([&] { return f.Run(args, count); });
+    if (result || PyErr_Occurred()) return result;
+  }
+  return PyObject_Vectorcall(f.slow, args, n, kwnames);
+}
+
+// Pickle finds a function of C by its owner: the module.
+PyObject* ReduceBound(PyObject*, PyObject*) {
+  PyObject* importlib = PyImport_ImportModule("importlib");
+  PyObject* import =
+      importlib ? PyObject_GetAttrString(importlib, "import_module") : nullptr;
+  Py_XDECREF(importlib);
+  return import ? Py_BuildValue("N(s)", import, "dygraph") : nullptr;
+}
+PyMethodDef bound_methods[] = {{"__reduce__", ReduceBound, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* MakeQuickFunction(const char* signature, const char* op, PyObject* slow) {
+  if (!BoundFunctionType.tp_name) {
+    BoundFunctionType.tp_name = "dygraph.Functions";
+    BoundFunctionType.tp_basicsize = sizeof(BoundFunction);
+    BoundFunctionType.tp_flags = Py_TPFLAGS_DEFAULT;
+    BoundFunctionType.tp_methods = bound_methods;
+    if (PyType_Ready(&BoundFunctionType) < 0) return nullptr;
+  }
+  const OpInfo& info = GetOp(op);
+  PyObject *name = PyObject_GetAttrString(slow, "__name__"),
+           *doc = PyObject_GetAttrString(slow, "__doc__");
+  BoundFunction* bound = name && doc ? PyObject_New(BoundFunction, &BoundFunctionType) : nullptr;
+  PyObject* result = nullptr;
+  if (bound) {
+    auto* f = new QuickFunction{&info, info.inputs.size(), std::strncmp(op, "reduce_", 7) == 0,
+                                slow, PyUnicode_AsUTF8(name), {}};
+    Py_INCREF(slow);  // for the life of the process
+    f->doc = f->name + signature + "\n--\n\n";
+    if (PyUnicode_Check(doc)) f->doc += PyUnicode_AsUTF8(doc);
+    f->def = {f->name.c_str(),
+              reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(CallFunction)),
+              METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
+    bound->function = f;
+    PyObject* module = PyUnicode_FromString("dygraph");
+    result = PyCFunction_NewEx(&f->def, reinterpret_cast<PyObject*>(bound), module);
+    Py_XDECREF(module);
+    Py_DECREF(bound);
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(doc);
+  return result;
+}
 
 void PrepareCalls() { calls = new Calls; }
 

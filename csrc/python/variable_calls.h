@@ -10,6 +10,9 @@ namespace dygraph::python {
 void PrepareCalls();
 // A method that asks `slow` where it does not know; nullptr where there is none of this name.
 PyObject* QuickMethod(const char* name, PyObject* slow);
+// A function of `dygraph` that runs an operator on Variables of float32 and float64, by position
+// or with `axis`, and leaves all other calls to `slow`. Its signature is for help().
+PyObject* MakeQuickFunction(const char* signature, const char* op, PyObject* slow);
 // x[index]; nullptr without an error where the index is to be looked at in Python.
 PyObject* QuickItem(PyObject* self, PyObject* index);
 

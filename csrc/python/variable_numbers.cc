@@ -379,6 +379,8 @@ void AddNumberSlots(PyTypeObject* type) {
   number_methods.nb_and = NbAnd;
   number_methods.nb_or = NbOr;
   number_methods.nb_xor = NbXor;
+  number_methods.nb_lshift = LeftShift;
+  number_methods.nb_rshift = RightShift;
   number_methods.nb_invert = NbInvert;
   number_methods.nb_negative = NbNegative;
   number_methods.nb_positive = NbPositive;
@@ -397,6 +399,8 @@ void AddNumberSlots(PyTypeObject* type) {
   number_methods.nb_inplace_and = InPlace<NbAnd>;
   number_methods.nb_inplace_or = InPlace<NbOr>;
   number_methods.nb_inplace_xor = InPlace<NbXor>;
+  number_methods.nb_inplace_lshift = InPlace<LeftShift>;
+  number_methods.nb_inplace_rshift = InPlace<RightShift>;
   type->tp_as_number = &number_methods;
   type->tp_richcompare = RichCompare;
 }

@@ -11,9 +11,13 @@ namespace dygraph::python {
 
 namespace {
 
-enum Method { kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kContains, kMethods };
+enum Method {
+  kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kContains, kLeftShift, kRightShift,
+  kMethods
+};
 const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__",     "__iter__",
-                                      "__repr__",    "__abs__",     "__contains__"};
+                                      "__repr__",    "__abs__",     "__contains__",
+                                      "__lshift__",  "__rshift__"};
 PyObject* functions[kMethods];
 
 template <class... Args>
@@ -87,6 +91,9 @@ PyMappingMethods mapping_methods;
 PySequenceMethods sequence_methods;
 
 }  // namespace
+
+PyObject* LeftShift(PyObject* a, PyObject* b) { return CallMethod(kLeftShift, a, b); }
+PyObject* RightShift(PyObject* a, PyObject* b) { return CallMethod(kRightShift, a, b); }
 
 void AddSlots(PyTypeObject* type) {
   mapping_methods.mp_length = Length;

@@ -18,6 +18,9 @@ void TellRead(Variable& v, const char* how);
 extern __thread PyObject* truth_answers __attribute__((tls_model("initial-exec")));
 // Fills the slots in; before the type is readied.
 void AddSlots(PyTypeObject* type);
+// x << y and x >> y, one of them a Variable.
+PyObject* LeftShift(PyObject* a, PyObject* b);
+PyObject* RightShift(PyObject* a, PyObject* b);
 // Gives the function behind a slot. False when the name is not one of these slots'.
 bool SetSlotFunction(const char* name, PyObject* function);
 

@@ -167,8 +167,8 @@ class BeamSearchDecoder(Decoder):
         ids = lengths + self.start_token
         alone = np.full((1, self.beam_size), -INFINITE, "float32")
         alone[0, 0] = 0.0
-        scores = dygraph.cast(lengths, "float32") + assign(alone)
-        finished = dygraph.cast(lengths, "bool")
+        scores = dygraph.ops.cast(lengths, "float32") + assign(alone)
+        finished = dygraph.ops.cast(lengths, "bool")
         inputs = ids if self.embedding_fn is None else self.embedding_fn(ids)
         return inputs, self.StateWrapper(states, scores, finished, lengths), finished
 
@@ -201,8 +201,8 @@ class BeamSearchDecoder(Decoder):
             )
         ended = np.full((1, 1, words), -INFINITE, "float32")
         ended[..., self.end_token] = 0.0
-        scores = dygraph.log(dygraph.softmax(logits))
-        over = unsqueeze(dygraph.cast(before.finished, "float32"), [2])
+        scores = dygraph.log(dygraph.ops.softmax(logits))
+        over = unsqueeze(dygraph.ops.cast(before.finished, "float32"), [2])
         # A finished beam continues with the end token only, and keeps its score.
         scores = scores * (1.0 - over) + over * assign(ended)
         scores = scores + unsqueeze(before.log_probs, [2])
@@ -309,7 +309,7 @@ def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwa
     shown = []
 
     def before(step, inputs, states, finished, lengths):
-        goes_on = logical_not(dygraph.reduce_all(finished))
+        goes_on = logical_not(dygraph.ops.reduce_all(finished))
         if most is None:
             return goes_on
         return logical_and(goes_on, less_equal(step, fill_constant_of(step, most)))

@@ -151,7 +151,7 @@ class GreedyEmbeddingHelper(DecodeHelper):
     >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
     >>> helper = layers.GreedyEmbeddingHelper(
-    ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=3
+    ...     lambda ids: dygraph.ops.gather(after, ids), dygraph.to_variable([0]), end_token=3
     ... )
     >>> decoder = layers.BasicDecoder(lambda x, state: (x, state), helper)
     >>> outputs, _ = layers.dynamic_decode(decoder, dygraph.zeros([1, 1]), max_step_num=9)
@@ -211,7 +211,8 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
     >>> helper = layers.SampleEmbeddingHelper(
-    ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=2,
+    ...     lambda ids: dygraph.ops.gather(after, ids),
+    ...     dygraph.to_variable([0]), end_token=2,
     ...     softmax_temperature=0.01, seed=1,
     ... )
     >>> decoder = layers.BasicDecoder(lambda x, state: (x, state), helper)
@@ -232,7 +233,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         """Draw the ids."""
         if self._temperature is not None:
             outputs = outputs / self._temperature
-        return cast(sampling_id(dygraph.softmax(outputs), seed=self._seed), "int64")
+        return cast(sampling_id(dygraph.ops.softmax(outputs), seed=self._seed), "int64")
 
 
 class BasicDecoder(Decoder):

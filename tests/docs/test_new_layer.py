@@ -187,7 +187,7 @@ def test_gradients_of_changed_calls_have_the_types_of_their_variables(my_layers)
 def test_an_error_names_the_operator_whose_result_is_refused(my_layers):
     x = leaf([1.0, -1.0, 2.0])
     with my_layers.no_nan():
-        assert dygraph.relu(x).tolist() == [1.0, 0.0, 2.0]
+        assert dygraph.ops.relu(x).tolist() == [1.0, 0.0, 2.0]
         with pytest.raises(dygraph.errors.NonFiniteError) as info:
             dygraph.log(x)
     assert str(info.value) == "log: the result of 3 elements must hold no NaN, got one"

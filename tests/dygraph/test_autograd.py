@@ -139,9 +139,9 @@ def test_a_raising_hook_leaves_the_next_call_alone():
 class Net(dygraph.Layer):
     def __init__(self):
         super().__init__()
-        self.a = dygraph.Linear(4, 8, act="tanh", dtype="float64")
-        self.b = dygraph.Linear(8, 4, dtype="float64")
-        self.drop = dygraph.Dropout(0.5)
+        self.a = dygraph.nn.Linear(4, 8, act="tanh", dtype="float64")
+        self.b = dygraph.nn.Linear(8, 4, dtype="float64")
+        self.drop = dygraph.nn.Dropout(0.5)
 
     def forward(self, x):
         return self.b(self.drop(self.a(x)))
@@ -276,7 +276,7 @@ def test_the_tape_can_be_walked():
 
 
 def test_drawing():
-    net = dygraph.Sequential(dygraph.Linear(2, 3, act="relu"), dygraph.Linear(3, 1))
+    net = dygraph.nn.Sequential(dygraph.nn.Linear(2, 3, act="relu"), dygraph.nn.Linear(3, 1))
     loss = net(dygraph.to_variable(np.ones((4, 2), "float32"))).sum()
     drawing = dygraph.draw(loss, names=net)
     labels = [n["label"].split("\n")[0] for n in drawing.nodes]

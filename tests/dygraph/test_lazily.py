@@ -23,8 +23,8 @@ def test_tables_name_what_the_modules_give(package, prefix):
 
 
 def test_layers_and_functions_stand_at_the_top():
-    assert dygraph.LSTM is nn.LSTM and dygraph.BCELoss is nn.BCELoss
-    assert dygraph.relu is ops.relu
+    assert dygraph.nn.LSTM is nn.LSTM and dygraph.nn.BCELoss is nn.BCELoss
+    assert dygraph.ops.relu is ops.relu
     assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
     with pytest.raises(AttributeError, match="Operators with their slots are in dygraph.ops, func"):
         dygraph.functional  # noqa: B018

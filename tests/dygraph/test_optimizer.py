@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import clip, optimizer, regularizer, static
+from dygraph import optimizer, regularizer, static
+from dygraph.nn import clip
 
 G = [np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.5, -1.0]), np.array([-1.0, 4.0, 0.0])]
 

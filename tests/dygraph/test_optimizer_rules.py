@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import clip, optimizer, regularizer
+from dygraph import optimizer, regularizer
+from dygraph.nn import clip
 
 RATE, STEPS = 0.0625, 10
 START = np.random.RandomState(0).uniform(-1, 1, (4, 3))

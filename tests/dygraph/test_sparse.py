@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import _core, clip, optimizer, regularizer
+from dygraph import _core, optimizer, regularizer
 from dygraph import ops as F
+from dygraph.nn import clip
 
 IDS = np.array([3, 1, 3, 0, 3])
 HEIGHT, WIDTH = 7, 2

@@ -41,7 +41,7 @@ def train(net, optimizer, steps, rng):
     for _ in range(steps):
         x, y = images(32, rng)
         logits = net(dygraph.to_variable(x))
-        loss = dygraph.mean(dygraph.softmax_with_cross_entropy(logits, dygraph.to_variable(y)))
+        loss = dygraph.mean(dygraph.ops.softmax_with_cross_entropy(logits, dygraph.to_variable(y)))
         loss.backward()
         optimizer.minimize(loss)
         net.clear_gradients()

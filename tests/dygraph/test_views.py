@@ -153,7 +153,7 @@ class TestLayer:
 class TestOptimizer:
     def test_facts(self):
         net = nn.Linear(3, 2)
-        clip = dygraph.clip.GradientClipByGlobalNorm(2.5)
+        clip = dygraph.nn.clip.GradientClipByGlobalNorm(2.5)
         sgd = dygraph.optimizer.Momentum(
             0.125, 0.9, parameter_list=net.parameters(), grad_clip=clip,
             regularization=dygraph.regularizer.L2Decay(0.01),

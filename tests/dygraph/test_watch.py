@@ -30,7 +30,7 @@ class Root(dygraph.Layer):
 class Model(dygraph.Layer):
     def __init__(self):
         super().__init__()
-        self.body = dygraph.Sequential(dygraph.nn.ReLU(), Root())
+        self.body = dygraph.nn.Sequential(dygraph.nn.ReLU(), Root())
 
     def forward(self, x):
         return self.body(x)
@@ -108,7 +108,7 @@ def test_flag_log_calls(capfd):
     x = leaf([[1.0, 2.0]])
     dygraph.set_flags({"FLAGS_log_calls": True})
     try:
-        dygraph.relu(x)
+        dygraph.ops.relu(x)
     finally:
         dygraph.set_flags({"FLAGS_log_calls": False})
     dygraph.exp(x)
@@ -123,7 +123,7 @@ def test_profiler_counts_calls_and_times_them():
     with profiler.Profiler(record_shapes=True, with_callers=True) as p:
         with profiler.RecordEvent("step"):
             for _ in range(3):
-                y = dygraph.relu(x @ x)
+                y = dygraph.ops.relu(x @ x)
         y.sum().backward()
     rows = {r.name: r for r in p.summary()}
     key = "relu (X=[32, 32] float32)"
@@ -141,7 +141,7 @@ def test_profiler_counts_calls_and_times_them():
     assert table.splitlines()[0].split() == [
         "Event", "Calls", "Total", "ms", "Max", "ms", "Min", "ms", "Ave", "ms", "Ratio", "Memory",
     ]  # fmt: skip
-    dygraph.relu(x)
+    dygraph.ops.relu(x)
     assert len(p.events) == sum(r.calls for r in rows.values())
 
 
@@ -149,7 +149,7 @@ def test_profiler_memory_by_operator():
     x = dygraph.to_variable(np.ones((256, 256), "float32"))
     with profiler.Profiler() as p:
         kept = dygraph.exp(x)
-        dygraph.relu(x)
+        dygraph.ops.relu(x)
     memory = dict(p.memory())
     assert memory["exp"] >= 256 * 256 * 4
     assert kept.shape == (256, 256)
@@ -159,7 +159,7 @@ def test_chrome_trace(tmp_path):
     x = leaf([1.0])
     with profiler.Profiler() as p:
         dygraph.exp(x)
-        thread = threading.Thread(target=lambda: dygraph.relu(leaf([1.0])))
+        thread = threading.Thread(target=lambda: dygraph.ops.relu(leaf([1.0])))
         thread.start()
         thread.join()
     path = tmp_path / "trace.json"
@@ -175,7 +175,7 @@ def test_fluid_functions(tmp_path, capsys):
     with profiler.profiler("CPU", "total", str(tmp_path / "profile")):
         dygraph.exp(x)
         profiler.reset_profiler()
-        dygraph.relu(x)
+        dygraph.ops.relu(x)
     out = capsys.readouterr().out
     assert "relu" in out and "exp" not in out
     assert json.loads((tmp_path / "profile").read_text())["traceEvents"][0]["name"] == "relu"
@@ -186,7 +186,7 @@ def test_fluid_functions(tmp_path, capsys):
 
 
 def test_programs_are_profiled_as_well():
-    net = dygraph.Linear(2, 2)
+    net = dygraph.nn.Linear(2, 2)
     x = dygraph.to_variable(np.ones((1, 2), "float32"))
     _, traced = dygraph.jit.trace(net, [x])
     with profiler.Profiler() as p:

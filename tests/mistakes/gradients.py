@@ -46,13 +46,13 @@ def backward_after_a_trip_through_numpy():
 
 
 def backward_of_an_integer():
-    dygraph.arg_max(leaf(2, 3), axis=1).backward()
+    dygraph.ops.arg_max(leaf(2, 3), axis=1).backward()
 
 
 def backward_of_a_metric():
     x = leaf(3, 4)
-    _, indices = dygraph.top_k(x, k=1)
-    dygraph.accuracy(x, indices, ids([0], [1], [2]))[0].backward()
+    _, indices = dygraph.ops.top_k(x, k=1)
+    dygraph.ops.accuracy(x, indices, ids([0], [1], [2]))[0].backward()
 
 
 def backward_of_a_comparison():

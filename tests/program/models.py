@@ -14,11 +14,11 @@ class MLP(dygraph.Layer):
 
     def __init__(self):
         super().__init__()
-        self.first = dygraph.Linear(6, 8)
-        self.second = dygraph.Linear(8, 3)
+        self.first = dygraph.nn.Linear(6, 8)
+        self.second = dygraph.nn.Linear(8, 3)
 
     def forward(self, x):
-        return self.second(dygraph.relu(self.first(x)))
+        return self.second(dygraph.ops.relu(self.first(x)))
 
 
 def numbers(*shape, seed=0):
@@ -61,13 +61,13 @@ class ConvNet(dygraph.Layer):
 
     def __init__(self):
         super().__init__()
-        self.conv = dygraph.Conv2D(2, 4, 3, padding=1)
-        self.norm = dygraph.BatchNorm(4)
-        self.pool = dygraph.Pool2D(2, "max", 2)
-        self.fc = dygraph.Linear(4 * 4 * 4, 5)
+        self.conv = dygraph.nn.Conv2D(2, 4, 3, padding=1)
+        self.norm = dygraph.nn.BatchNorm(4)
+        self.pool = dygraph.nn.Pool2D(2, "max", 2)
+        self.fc = dygraph.nn.Linear(4 * 4 * 4, 5)
 
     def forward(self, x):
-        x = self.pool(dygraph.relu(self.norm(self.conv(x))))
+        x = self.pool(dygraph.ops.relu(self.norm(self.conv(x))))
         return self.fc(dygraph.reshape(x, shape=[-1, 4 * 4 * 4]))
 
 
@@ -76,11 +76,11 @@ class ResidualNet(dygraph.Layer):
 
     def __init__(self):
         super().__init__()
-        self.conv = dygraph.Conv2D(2, 4, 3, padding=1, bias_attr=False)
-        self.norm = dygraph.BatchNorm(4, act="relu")
-        self.last = dygraph.Conv2D(4, 4, 3, padding=1, bias_attr=False)
-        self.sum = dygraph.BatchNorm(4, act="relu")
-        self.fc = dygraph.Linear(4 * 8 * 8, 5)
+        self.conv = dygraph.nn.Conv2D(2, 4, 3, padding=1, bias_attr=False)
+        self.norm = dygraph.nn.BatchNorm(4, act="relu")
+        self.last = dygraph.nn.Conv2D(4, 4, 3, padding=1, bias_attr=False)
+        self.sum = dygraph.nn.BatchNorm(4, act="relu")
+        self.fc = dygraph.nn.Linear(4 * 8 * 8, 5)
 
     def forward(self, x):
         x = self.norm(self.conv(x))

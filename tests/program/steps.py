@@ -45,13 +45,13 @@ def weights(layer):
 
 
 def mlp(dropout=0.0, norm=False):
-    layers = [dygraph.Linear(6, 8)]
+    layers = [dygraph.nn.Linear(6, 8)]
     if norm:
-        layers.append(dygraph.BatchNorm(8))
+        layers.append(dygraph.nn.BatchNorm(8))
     layers.append(dygraph.nn.ReLU())
     if dropout:
         layers.append(dygraph.nn.Dropout(dropout))
-    return dygraph.nn.Sequential(*layers, dygraph.Linear(8, 3))
+    return dygraph.nn.Sequential(*layers, dygraph.nn.Linear(8, 3))
 
 
 def plain(make_optimizer, net=None, clear_first=False, minimize=False):
@@ -96,7 +96,7 @@ def convnet():
 
 def adversarial():
     """A GAN: two networks, two optimizers, three backward passes through one of them."""
-    maker, judge = mlp(), dygraph.nn.Sequential(dygraph.Linear(3, 4), dygraph.Linear(4, 1))
+    maker, judge = mlp(), dygraph.nn.Sequential(dygraph.nn.Linear(3, 4), dygraph.nn.Linear(4, 1))
     first = dygraph.optimizer.Adam(0.01, parameter_list=maker.parameters())
     second = dygraph.optimizer.RMSProp(0.01, parameter_list=judge.parameters())
 
@@ -142,7 +142,9 @@ def stale():
 
 def penalty():
     """A penalty on the gradient with respect to the input: second order."""
-    model = dygraph.nn.Sequential(dygraph.Linear(6, 8), dygraph.nn.Tanh(), dygraph.Linear(8, 1))
+    model = dygraph.nn.Sequential(
+        dygraph.nn.Linear(6, 8), dygraph.nn.Tanh(), dygraph.nn.Linear(8, 1)
+    )
     optimizer = dygraph.optimizer.Adam(0.01, parameter_list=model.parameters())
 
     def step(x, y):
@@ -164,7 +166,7 @@ def sparse(make_optimizer):
 
     def make():
         table = dygraph.nn.Embedding([7, 4], is_sparse=True)
-        head = dygraph.Linear(4, 3)
+        head = dygraph.nn.Linear(4, 3)
         optimizer = make_optimizer([*table.parameters(), *head.parameters()])
 
         def step(x, y):
@@ -248,7 +250,7 @@ def between(use):
 
 def hooked(model, x):
     out = model(x)
-    out.register_hook(dygraph.clip.ErrorClipByValue(max=0.05))
+    out.register_hook(dygraph.nn.clip.ErrorClipByValue(max=0.05))
     return out
 
 

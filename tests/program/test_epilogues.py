@@ -30,10 +30,10 @@ class Block(dygraph.Layer):
             self.around_norm = norm(out)
 
     def forward(self, x):
-        y = dygraph.relu(self.first_norm(self.first(x)))
-        y = dygraph.relu(self.second_norm(self.second(y)))
+        y = dygraph.ops.relu(self.first_norm(self.first(x)))
+        y = dygraph.ops.relu(self.second_norm(self.second(y)))
         y = self.third_norm(self.third(y))
-        return dygraph.relu(y + (self.around_norm(self.around(x)) if self.around else x))
+        return dygraph.ops.relu(y + (self.around_norm(self.around(x)) if self.around else x))
 
 
 class Net(dygraph.Layer):
@@ -140,8 +140,8 @@ def test_an_array_that_is_read_again_is_not_written_to():
 
         def forward(self, x):
             z = self.a_norm(self.a(x))
-            y = dygraph.relu(self.b_norm(self.b(x)) + z)
-            w = dygraph.relu(self.c_norm(self.c(z)) + z)  # z is what the convolution reads, too
+            y = dygraph.ops.relu(self.b_norm(self.b(x)) + z)
+            w = dygraph.ops.relu(self.c_norm(self.c(z)) + z)  # z is what the convolution reads, too
             return dygraph.concat([y, w, z], axis=1)
 
     layer = with_statistics(Twice())
@@ -158,7 +158,7 @@ def test_a_fed_array_stays_as_it_was():
             self.conv, self.norm = nn.Conv2D(8, 8, 3, padding=1), norm(8)
 
         def forward(self, x, z):
-            return dygraph.relu(self.norm(self.conv(x)) + z)
+            return dygraph.ops.relu(self.norm(self.conv(x)) + z)
 
     layer = with_statistics(Around())
     program, executor = static.Program(), static.Executor()

@@ -43,7 +43,7 @@ def test_any_variable_may_be_fetched(mlp):
     results = static.Executor().run(
         program, {"x": x}, [hidden, "x", model.first.bias.name], scope=scope
     )
-    first = dygraph.relu(model.first(dygraph.to_variable(x))).numpy()
+    first = dygraph.ops.relu(model.first(dygraph.to_variable(x))).numpy()
     assert results[0].tobytes() == first.tobytes()
     np.testing.assert_array_equal(results[1], x)
     np.testing.assert_array_equal(results[2], model.first.bias.numpy())
@@ -60,7 +60,7 @@ def test_persistables_stay_in_the_scope_and_temporaries_go(mlp):
 def test_memory_is_back_after_a_run_and_temporaries_die_early():
     def chain(x):
         for _ in range(20):
-            x = dygraph.relu(x)
+            x = dygraph.ops.relu(x)
         return dygraph.mean(x)
 
     _, traced = jit.trace(chain, [dygraph.to_variable(numbers(2, 1 << 18))])
@@ -128,7 +128,7 @@ def test_an_empty_weight_names_operator_position_and_line(mlp):
 
 def test_an_error_at_run_time_leaves_the_program_usable():
     def forward(x, rows):
-        return dygraph.ops.gather(dygraph.relu(x), rows)
+        return dygraph.ops.gather(dygraph.ops.relu(x), rows)
 
     def given(*rows):
         return dygraph.to_variable(np.array(rows))
@@ -215,7 +215,7 @@ def test_temporaries_are_in_a_child_while_the_run_lasts():
 def test_ctrl_c_is_answered_between_operators():
     def chain(x):
         for _ in range(3000):
-            x = dygraph.relu(x)
+            x = dygraph.ops.relu(x)
         return x
 
     x = dygraph.to_variable(numbers(1, 1 << 14))

@@ -24,8 +24,8 @@ class Residual(dygraph.Layer):
         self.second_norm = nn.BatchNorm2D(width)
 
     def forward(self, x):
-        x = dygraph.relu(self.first_norm(self.first(x)))
-        return dygraph.relu(self.second_norm(self.second(x)) + x)
+        x = dygraph.ops.relu(self.first_norm(self.first(x)))
+        return dygraph.ops.relu(self.second_norm(self.second(x)) + x)
 
 
 def image(batch=1, seed=0):
@@ -227,12 +227,12 @@ def test_a_summand_of_another_shape_is_broadcast():
         x, z = static.data("x", [None, 4, 5, 5]), static.data("z", [None, 4, 5, 5])
         norm = nn.BatchNorm2D(4)
         norm.eval()
-        out = dygraph.relu(norm(x) + z)
+        out = dygraph.ops.relu(norm(x) + z)
     executor, scope = static.Executor(), static.Scope()
     xs, one, three = numbers(3, 4, 5, 5), numbers(1, 4, 5, 5, seed=1), numbers(3, 4, 5, 5, seed=2)
     for zs in (three, one, three):
         (got,) = executor.run(program, {"x": xs, "z": zs}, [out], scope=scope)
-        want = dygraph.relu(norm(dygraph.to_variable(xs)) + dygraph.to_variable(zs)).numpy()
+        want = dygraph.ops.relu(norm(dygraph.to_variable(xs)) + dygraph.to_variable(zs)).numpy()
         assert got.tobytes() == want.tobytes()
     with pytest.raises(ValueError, match="elementwise_add.*operator 1 of block 0"):
         executor.run(program, {"x": xs, "z": numbers(2, 4, 5, 5)}, [out], scope=scope)
@@ -266,10 +266,10 @@ def test_feeds_and_results_are_not_written_to():
     program = static.Program()
     with static.program_guard(program):
         x = static.data("x", [None, 4])
-        a = dygraph.relu(x)
+        a = dygraph.ops.relu(x)
         b = a + 1.0
-        c = dygraph.relu(b)
-        d = dygraph.relu(dygraph.reshape(c, [-1, 2])) * 2.0
+        c = dygraph.ops.relu(b)
+        d = dygraph.ops.relu(dygraph.reshape(c, [-1, 2])) * 2.0
         e = c + c
     values = numbers(3, 4)
     given = dygraph.to_variable(values)
@@ -302,7 +302,7 @@ class Deep(dygraph.Layer):
 
     def forward(self, x):
         for part in self.parts:
-            x = dygraph.relu(part(x))
+            x = dygraph.ops.relu(part(x))
         return x
 
 

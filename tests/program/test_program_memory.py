@@ -142,7 +142,7 @@ def step_of(depth=12):
 
     def step(x):
         for layer in layers:
-            x = dygraph.tanh(layer(x)) + dygraph.sigmoid(x)
+            x = dygraph.tanh(layer(x)) + dygraph.ops.sigmoid(x)
         loss = (x * x).mean()
         loss.backward()
         adam.step()

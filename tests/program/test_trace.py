@@ -133,7 +133,7 @@ def test_every_attribute_is_written_with_its_wire_type():
 
 def test_several_inputs_and_outputs_and_a_choice_of_them(tmp_path):
     def forward(x, y):
-        return x + y, dygraph.relu(x)
+        return x + y, dygraph.ops.relu(x)
 
     (total, positive), traced = jit.trace(forward, [var(3, 2), var(3, 2, seed=1)])
     assert traced.feed_names == ["x", "y"] and len(traced.fetch_names) == 2
@@ -173,7 +173,7 @@ def test_an_input_may_be_an_output_and_a_value_may_come_from_outside():
 
 def test_detached_values_are_still_the_same_values():
     def forward(x):
-        return dygraph.relu(x).detach() + x
+        return dygraph.ops.relu(x).detach() + x
 
     _, traced = jit.trace(forward, [var(3, 2)])
     x = numbers(7, 2, seed=2)
@@ -238,12 +238,12 @@ def test_a_constant_that_follows_the_batch_raises_with_its_line():
 
 def test_a_branch_on_the_batch_raises():
     with pytest.raises(ValueError, match="must not depend on the batch size"):
-        jit.trace(lambda x: dygraph.relu(x) if x.shape[0] > 4 else x + x, [var(4, 2)])
+        jit.trace(lambda x: dygraph.ops.relu(x) if x.shape[0] > 4 else x + x, [var(4, 2)])
 
 
 def test_operators_that_differ_raise():
     with pytest.raises(ValueError, match="relu: the operators must not depend on the batch size"):
-        jit.trace(lambda x: dygraph.relu(x) if _core.dims(x)[0] > 3 else x + x, [var(4, 2)])
+        jit.trace(lambda x: dygraph.ops.relu(x) if _core.dims(x)[0] > 3 else x + x, [var(4, 2)])
 
 
 def test_a_third_size_is_compared_with_the_layer():
@@ -259,7 +259,7 @@ def test_a_third_size_is_compared_with_the_layer():
 def test_lod_goes_through_the_program(tmp_path):
     lod = [[0, 2, 5]]
     x = dygraph.to_variable(numbers(5, 3), lod=lod)
-    outputs, traced = jit.trace(lambda x: dygraph.relu(x), [x])
+    outputs, traced = jit.trace(lambda x: dygraph.ops.relu(x), [x])
     assert _core.lod(outputs) == lod
     assert traced.program.global_block().var("x").lod_level == 1
     assert traced.program.global_block().var("x").shape == (-1, 3)
@@ -297,13 +297,13 @@ def test_inputs_that_cannot_be_traced_raise():
 
 def test_a_failing_layer_leaves_nothing_behind():
     def forward(x):
-        dygraph.relu(x)
+        dygraph.ops.relu(x)
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
         jit.trace(forward, [var(2, 2)])
-    assert dygraph.relu(var(2, 2)).numpy().shape == (2, 2)
-    _, traced = jit.trace(dygraph.relu, [var(2, 2)])
+    assert dygraph.ops.relu(var(2, 2)).numpy().shape == (2, 2)
+    _, traced = jit.trace(dygraph.ops.relu, [var(2, 2)])
     assert traced(var(9, 2)).shape == (9, 2)
 
 

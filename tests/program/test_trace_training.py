@@ -14,7 +14,7 @@ from dygraph.static.program import OpRole
 from program import steps
 from program.models import numbers
 
-clip, lr = dygraph.clip, dygraph.lr
+clip, lr = dygraph.nn.clip, dygraph.lr
 OPTIMIZERS = {
     "sgd": lambda p: optimizer.SGD(0.1, parameter_list=p),
     "momentum": lambda p: optimizer.Momentum(0.1, 0.9, parameter_list=p, use_nesterov=True),

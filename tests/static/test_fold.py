@@ -71,9 +71,9 @@ NETS = {
     "transposed, grouped": (
         lambda: [nn.Conv2DTranspose(4, 6, 3, groups=2), nn.BatchNorm(6)], (2, 4, 6, 6),
     ),
-    "linear": (lambda: [dygraph.Linear(6, 4), nn.BatchNorm(4)], (3, 6)),
+    "linear": (lambda: [dygraph.nn.Linear(6, 4), nn.BatchNorm(4)], (3, 6)),
     "linear without bias": (
-        lambda: [dygraph.Linear(6, 4, bias_attr=False), nn.BatchNorm(4), nn.ReLU()], (3, 6),
+        lambda: [dygraph.nn.Linear(6, 4, bias_attr=False), nn.BatchNorm(4), nn.ReLU()], (3, 6),
     ),
     "two": (
         lambda: [
@@ -183,7 +183,7 @@ def test_channels_of_another_axis_stay():
     class Steps(dygraph.Layer):
         def __init__(self):
             super().__init__()
-            self.linear, self.norm = dygraph.Linear(6, 4), nn.BatchNorm(5)
+            self.linear, self.norm = dygraph.nn.Linear(6, 4), nn.BatchNorm(5)
             unlike_new(self.norm, 1)
 
         def forward(self, x):  # [N, 5, 6]: channels are the steps
@@ -212,7 +212,7 @@ def test_a_summand_before_the_activation():
 @pytest.mark.parametrize("mode", ["upscale_in_train", "downgrade_in_infer"])
 def test_dropout_goes(mode):
     dropout = nn.Dropout(0.25, dropout_implementation=mode)
-    net = Chain(dygraph.Linear(6, 4), dropout, dygraph.Linear(4, 2))
+    net = Chain(dygraph.nn.Linear(6, 4), dropout, dygraph.nn.Linear(4, 2))
     before, after = folded(net, 3, 6)
     assert "dropout" in before and "dropout" not in after
     assert ("scale" in after) == (mode == "downgrade_in_infer")

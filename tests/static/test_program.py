@@ -37,8 +37,8 @@ def test_building_computes_nothing(program):
 
 
 def test_the_type_of_the_argument_decides(program):
-    eager = dygraph.relu(dygraph.to_variable([-1.0, 2.0]))
-    described = dygraph.relu(static.data("x", [2]))
+    eager = dygraph.ops.relu(dygraph.to_variable([-1.0, 2.0]))
+    described = dygraph.ops.relu(static.data("x", [2]))
     assert eager.tolist() == [0.0, 2.0]
     assert isinstance(described, static.Variable) and described.op.type == "relu"
     assert len(program.global_block().ops) == 1
@@ -251,7 +251,7 @@ def test_scopes_of_names_and_devices(program):
 
 def test_without_a_seed_of_its_own_a_program_draws_what_eager_calls_draw(program):
     def noisy(x):
-        return dygraph.dropout(dygraph.dropout(x, 0.5) + 1.0, 0.25)
+        return dygraph.ops.dropout(dygraph.ops.dropout(x, 0.5) + 1.0, 0.25)
 
     out = noisy(static.data("x", [4, 8]))
     executor, ones = static.Executor(), np.ones([4, 8], "float32")

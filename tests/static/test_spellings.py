@@ -17,7 +17,7 @@ clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.LoD
 core.Scope core.Tensor create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
 dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
 debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
-dygraph.to_variable dygraph.Layer dygraph.Linear evaluator.Accuracy evaluator.ChunkEvaluator
+dygraph.to_variable dygraph.Layer dygraph.nn.Linear evaluator.Accuracy evaluator.ChunkEvaluator
 evaluator.EditDistance executor.Executor executor.global_scope executor.scope_guard
 framework.Parameter framework.Program framework.Variable framework.default_main_program
 framework.in_dygraph_mode framework.name_scope framework.program_guard framework.switch_main_program

@@ -41,7 +41,7 @@ def main() -> None:
     values, where = F.topk(x, 2)
     mask: dygraph.Variable = x == 0.0
     array: np.ndarray = x.numpy()
-    scaled = dygraph.scale(x, 2, bias=np.float32(1.0)).reshape(-1, 2).reshape([3, -1])
+    scaled = dygraph.ops.scale(x, 2, bias=np.float32(1.0)).reshape(-1, 2).reshape([3, -1])
     product: dygraph.Variable = dygraph.matmul(x, x, trans_y=True)
     for row in x:
         row.detach()

@@ -175,7 +175,7 @@ LAYERS = {
     "index": lambda bad: variable(f(4))[variable(i(1, bad))],
     "index of NumPy": lambda bad: variable(f(4))[i(1, bad)],
     "assignment": lambda bad: variable(f(4)).__setitem__(variable(i(1, bad)), 2.0),
-    "dygraph.gather": lambda bad: dygraph.gather(variable(f(4, 2)), variable(i(1, bad))),
+    "dygraph.ops.gather": lambda bad: dygraph.ops.gather(variable(f(4, 2)), variable(i(1, bad))),
 }
 
 

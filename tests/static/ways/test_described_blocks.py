@@ -210,7 +210,7 @@ def test_other_operators_with_blocks_are_refused():
 def test_a_choice_between_types_is_refused_with_the_line():
     def chosen(x):
         positive = x.sum() > 0.0
-        return layers.cond(positive, lambda: x * 2.0, lambda: dygraph.cast(x, "int64"))
+        return layers.cond(positive, lambda: x * 2.0, lambda: dygraph.ops.cast(x, "int64"))
 
     with pytest.raises(
         Refused, match=r"made at \S*test_described_blocks.py:\d+ in chosen, has nei"

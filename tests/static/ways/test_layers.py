@@ -291,7 +291,7 @@ def test_dropout_is_drawn_by_the_program():
     def noisy(x):
         return nn.functional.dropout(x) if x.sum() > 0 else x
 
-    noisy = noisy if hasattr(nn, "functional") else lambda x: dygraph.dropout(x, 0.5)
+    noisy = noisy if hasattr(nn, "functional") else lambda x: dygraph.ops.dropout(x, 0.5)
     explorer = graph_runner.explored(noisy, INPUT)
     x = dygraph.ones([50, 3])
     with dygraph.no_grad():
@@ -307,7 +307,7 @@ def test_draws_of_constants_are_refused():
     noise = dygraph.ones([3])
 
     def drawn(x):
-        return x + dygraph.dropout(noise, 0.5)
+        return x + dygraph.ops.dropout(noise, 0.5)
 
     with pytest.raises(Refused, match="draws random numbers"):
         graph_runner.explored(drawn, INPUT)

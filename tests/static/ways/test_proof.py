@@ -352,7 +352,7 @@ def test_missing_gradient():
 def test_wrong_lod():
     def f(x):
         if x.sum() < 0:
-            x = dygraph.lod_reset(x, target_lod=[0, 1, 4])
+            x = dygraph.ops.lod_reset(x, target_lod=[0, 1, 4])
         return x * 2
 
     x = dygraph.to_variable(X, lod=[[0, 2, 4]])

@@ -82,7 +82,7 @@ def given_back(x):
 
 
 def dropped(x):
-    return dygraph.dropout(x * 2, 0.5) * x
+    return dygraph.ops.dropout(x * 2, 0.5) * x
 
 
 FUNCTIONS = [
@@ -161,7 +161,7 @@ class Normalized(nn.Layer):
         self.inner, self.norm = nn.Linear(3, 5), nn.BatchNorm1D(5)
 
     def forward(self, x):
-        return dygraph.dropout(self.norm(self.inner(x)), 0.3)
+        return dygraph.ops.dropout(self.norm(self.inner(x)), 0.3)
 
 
 @pytest.mark.parametrize("kind", [Net, Normalized])

@@ -118,7 +118,7 @@ def lambdas(x):
 
 @captured
 def functions_by_branch(x):
-    f = dygraph.exp if x.sum() > 0 else dygraph.sigmoid
+    f = dygraph.exp if x.sum() > 0 else dygraph.ops.sigmoid
     return f(x * 0.1)
 
 

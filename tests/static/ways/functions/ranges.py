@@ -167,7 +167,7 @@ def recurrent_cell(x):
     h = x[0] * 0
     c = h
     for r in x:
-        i = dygraph.sigmoid(r + h)
+        i = dygraph.ops.sigmoid(r + h)
         c = c * (1 - i) + dygraph.tanh(r - h) * i
         h = dygraph.tanh(c)
     return h, c

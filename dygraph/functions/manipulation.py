@@ -1,8 +1,6 @@
 """Functions that change the shape, position or order of elements.
 
-`dygraph.ops` has them beside the operators they call. A function with the name of an
-operator replaces it, with the arguments of Paddle 2 (``axis``). Most are also methods of Variable.
-Gradients flow through all that keep the elements.
+Most are also methods of Variable. Gradients flow through all that keep the elements.
 """
 
 import math
@@ -15,10 +13,13 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
+from dygraph.functions.arguments import spelled
+from dygraph.promotion import same_type
 from dygraph.recording import modes
 
 __all__ = [
     "argsort",
+    "broadcast_arrays",
     "broadcast_tensors",
     "broadcast_to",
     "chunk",
@@ -26,12 +27,15 @@ __all__ = [
     "cumsum",
     "expand",
     "expand_as",
+    "expand_dims",
     "flatten",
     "flip",
-    "meshgrid",
     "moveaxis",
     "pad",
+    "permute_dims",
+    "repeat",
     "repeat_interleave",
+    "reshape",
     "roll",
     "sort",
     "split",
@@ -82,6 +86,8 @@ def _numbers(values, what):
 def squeeze(x, axis=None):
     """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
+    InvalidArgumentError for an axis of another size, which torch and Paddle leave in place.
+
     >>> import dygraph
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
@@ -93,6 +99,13 @@ def squeeze(x, axis=None):
     axes = _axes(axis, "squeeze: axis")
     sizes = _core.dims(check.variable(x, "squeeze: x"))
     is_open = any(-len(sizes) <= a < len(sizes) and sizes[a] < 0 for a in axes)
+    for a in axes:
+        n = sizes[check.axis(a, len(sizes), "squeeze: axis")]
+        if n not in (1, -1):
+            raise InvalidArgumentError(
+                f"squeeze: an axis must have size 1, got axis {a} of shape {list(x.shape)}. "
+                "x.squeeze() takes all axes of size 1 away"
+            )
     if modes.ways is not None or not is_open:
         return ops.squeeze2(x, axes=axes)
     # In a described program the axis must have one element in the run: the rank was declared.
@@ -112,6 +125,82 @@ def unsqueeze(x, axis):
     if _core.holds_symbol(axis):
         return ops.unsqueeze2(x, **check.axis_tensors("axes", axis, "unsqueeze: axis"))
     return ops.unsqueeze2(x, axes=_axes(axis, "unsqueeze: axis"))
+
+
+def expand_dims(x, axis):
+    """`x` with an axis of one element at the position `axis` of the result. Shares storage.
+
+    >>> import dygraph
+    >>> dygraph.expand_dims(dygraph.zeros([2]), 0).shape
+    (1, 2)
+    """
+    rank = check.variable(x, "expand_dims: x").ndim
+    many = axis if isinstance(axis, (list, tuple)) else [axis]
+    many = sorted(check.axis(a, rank + len(many), "expand_dims: axis") for a in many)
+    return ops.unsqueeze2(x, axes=many)
+
+
+def permute_dims(x, axes):
+    """The axes of `x` in another order.
+
+    >>> import dygraph
+    >>> dygraph.permute_dims(dygraph.zeros(2, 3, 4), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    rank = check.variable(x, "permute_dims: x").ndim
+    order = [
+        check.axis(a, rank, "permute_dims: an axis") for a in _axes(axes, "permute_dims: axes")
+    ]
+    if sorted(order) != list(range(rank)):
+        raise InvalidArgumentError(
+            f"permute_dims: axes must be a permutation of 0 to {rank - 1}, got {axes}"
+        )
+    return ops.transpose2(x, axis=order) if rank else ops.assign(x)
+
+
+def reshape(x, shape, *, copy=None):
+    """The same elements in another shape.
+
+    Parameters
+    ----------
+    x : Variable
+    shape : int or list of int
+        One size may be -1: the rest. A size of 0 is for no elements; in Fluid's layers it keeps
+        the size of its axis.
+    copy : bool, optional
+        A result never shares what is written; False is accepted, too.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For another number of elements.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.reshape(dygraph.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    if isinstance(shape, Variable) and _core.is_symbol(shape):
+        return ops.reshape2(x, shape=shape)
+    if type(shape) in _LISTS and 0 in shape and all(type(n) is int for n in shape):
+        return _of_no_elements(check.variable(x, "reshape: x"), shape)
+    return check.variable(x, "reshape: x").reshape(shape)
+
+
+def _of_no_elements(x, shape):
+    from dygraph.index_arrays import reshaped
+
+    if x.size != 0 or shape.count(-1) > 1:
+        raise InvalidArgumentError(
+            f"reshape: a size of 0 is for no elements, got {list(shape)} for shape "
+            f"{list(x.shape)}. Write x.shape[axis] to keep the size of an axis, or -1"
+        )
+    if -1 in shape:  # any size would do
+        raise InvalidArgumentError(
+            f"reshape: -1 beside 0 leaves the size open, got {list(shape)}. Give all sizes"
+        )
+    return reshaped(x, list(shape))
 
 
 def flatten(x, start_axis=0, stop_axis=-1):
@@ -182,40 +271,69 @@ def moveaxis(x, source, destination):
 # Pieces -------------------------------------------------------------------------------------------
 
 
-def concat(x, axis=0):
-    """The tensors in the list `x`, concatenated along an axis.
+def _one_type(arrays, owner):
+    """A list of Variables of one type: of the promoted one where they differ."""
+    if not isinstance(arrays, (list, tuple)):
+        raise ArgumentTypeError(f"{owner}: arrays must be a list, got {kind_of(arrays)}")
+    if not arrays:
+        raise InvalidArgumentError(f"{owner}: there must be at least one Variable, got none")
+    for x in arrays:
+        check.variable(x, f"{owner}: an element of arrays")
+    return arrays if len({x.dtype for x in arrays}) == 1 else same_type(arrays)
+
+
+def concat(arrays=None, axis=0, **spellings):
+    """The Variables in a list, concatenated along an axis; None: laid flat. Types are promoted.
 
     >>> import dygraph
     >>> dygraph.concat([dygraph.zeros([2, 3]), dygraph.ones([1, 3])]).shape
     (3, 3)
     """
-    return ops.concat(x, axis=check.integer(axis, "concat: axis"))
+    if spellings:
+        arrays, axis = _listed("concat", arrays, axis, spellings)
+    arrays = _one_type(arrays, "concat")
+    if axis is None:
+        arrays, axis = [ops.reshape2(x, shape=[-1]) for x in arrays], 0
+    return ops.concat(arrays, axis=check.integer(axis, "concat: axis"))
 
 
-def stack(x, axis=0):
-    """The tensors in the list `x` along a new axis.
+def _listed(owner, arrays, axis, spellings):
+    """Paddle's and torch's names for a list of Variables."""
+    for name in ("x", "tensors", "inputs", "input"):
+        if arrays is None and name in spellings:
+            arrays = spellings.pop(name)
+    (axis,) = spelled(owner, spellings, axis=axis or None) if spellings else (axis,)
+    return arrays, 0 if axis is None and spellings else axis
+
+
+def stack(arrays=None, axis=0, **spellings):
+    """The Variables in a list along a new axis. Types are promoted.
 
     >>> import dygraph
     >>> dygraph.stack([dygraph.zeros([3]), dygraph.ones([3])], axis=1).shape
     (3, 2)
     """
-    return ops.stack(x, axis=check.integer(axis, "stack: axis"))
+    if spellings:
+        arrays, axis = _listed("stack", arrays, axis, spellings)
+    return ops.stack(_one_type(arrays, "stack"), axis=check.integer(axis, "stack: axis"))
 
 
 def unstack(x, axis=0, num=None):
-    """The list of the elements of `x` along an axis, without it.
+    """The elements of `x` along an axis, without it, as a tuple.
 
     >>> import dygraph
     >>> [column.tolist() for column in dygraph.unstack(dygraph.eye(2, 3), axis=1)]
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
     if num is None:
-        _countable(x, axis, "unstack")
-    return ops.unstack(
+        if _countable(x, axis, "unstack") == 0:
+            return ()
+    made = ops.unstack(
         x,
         axis=check.integer(axis, "unstack: axis"),
         num=0 if num is None else check.integer(num, "unstack: num", 1),
     )
+    return tuple(made)
 
 
 def unbind(x, axis=0):
@@ -285,18 +403,22 @@ def chunk(x, chunks, axis=0):
 # Repetition ---------------------------------------------------------------------------------------
 
 
-def tile(x, repeat_times):
+def tile(x, repetitions=None, **spellings):
     """`x` repeated along each axis, as NumPy's tile.
 
     >>> import dygraph
     >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
     [[0, 1, 0, 1], [0, 1, 0, 1]]
     """
-    if size_lists.followed(repeat_times):
-        return _tiled(check.variable(x, "tile: x"), list(repeat_times))
-    if not _core.holds_symbol(repeat_times):
-        repeat_times = _numbers(repeat_times, "tile: repeat_times")
-    return ops.tile(x, repeat_times=repeat_times)
+    if spellings:
+        (repetitions,) = spelled("tile", spellings, repetitions=repetitions)
+    if size_lists.followed(repetitions):
+        return _tiled(check.variable(x, "tile: x"), list(repetitions))
+    if not _core.holds_symbol(repetitions):
+        repetitions = _numbers(repetitions, "tile: repetitions")
+    if isinstance(repetitions, (list, tuple)) and not repetitions:
+        return ops.assign(x)
+    return ops.tile(x, repeat_times=repetitions)
 
 
 def _tiled(x, times):
@@ -383,35 +505,55 @@ def broadcast_tensors(inputs):
     return [ops.expand_v2(x, shape=common) for x in inputs]
 
 
-def repeat_interleave(x, repeats, axis=None):
+def broadcast_arrays(*arrays):
+    """The Variables, all broadcast to their common shape, as a list.
+
+    >>> import dygraph
+    >>> a, b = dygraph.broadcast_arrays(dygraph.zeros(3, 1), dygraph.zeros(2))
+    >>> a.shape, b.shape
+    ((3, 2), (3, 2))
+    """
+    return broadcast_tensors(arrays)
+
+
+def repeat(x, repeats, axis=None):
     """Each element along an axis repeated several times.
 
     Parameters
     ----------
     x : Variable
-    repeats : int or list of int
-        One number for all elements, or one for each.
+    repeats : int, list of int or Variable
+        One number for all elements, or one for each. torch's ``x.repeat`` is `tile`.
     axis : int, optional
         None: of all elements in one axis.
 
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.repeat_interleave(dygraph.arange(3), 2).numpy().tolist()
+    >>> dygraph.repeat(dygraph.arange(3), 2).numpy().tolist()
     [0, 0, 1, 1, 2, 2]
     """
     if axis is None:
         x, axis = flatten(x), 0
-    axis = check.axis(axis, x.ndim, "repeat_interleave: axis")
-    n = _countable(x, axis, "repeat_interleave")
-    counts = _numbers(repeats, "repeat_interleave: repeats")
+    axis = check.axis(axis, x.ndim, "repeat: axis")
+    n = _countable(x, axis, "repeat")
+    counts = _numbers(repeats, "repeat: repeats")
     if min(counts, default=0) < 0 or len(counts) not in (1, n):
         raise InvalidArgumentError(
-            f"repeat_interleave: repeats must be a number of at least 0 or {n} of them, "
-            f"got {repeats}"
+            f"repeat: repeats must be a number of at least 0 or {n} of them, got {repeats}"
         )
     index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
     return ops.index_select(x, _core.literal(index), dim=axis)
+
+
+def repeat_interleave(x, repeats, axis=None):
+    """`repeat`, by torch's and Paddle's name.
+
+    >>> import dygraph
+    >>> dygraph.repeat_interleave(dygraph.arange(2), 2).tolist()
+    [0, 0, 1, 1]
+    """
+    return repeat(x, repeats, axis)
 
 
 # Border, order ------------------------------------------------------------------------------------
@@ -480,37 +622,47 @@ def _border(size, pair, mode):
     return np.pad(np.arange(size), pair, mode)
 
 
-def flip(x, axis):
-    """`x` with some axes reversed.
+def flip(x, axis=None, **spellings):
+    """`x` with some axes reversed; None: all.
 
     >>> import dygraph
     >>> dygraph.flip(dygraph.arange(3), 0).numpy().tolist()
     [2, 1, 0]
     """
-    return ops.flip(x, dims=_axes(axis, "flip: axis"))
+    if spellings:
+        (axis,) = spelled("flip", spellings, axis=axis)
+    if axis is None:
+        axis = list(range(check.variable(x, "flip: x").ndim))
+    axes = _axes(axis, "flip: axis")
+    return ops.flip(x, dims=axes) if axes else ops.assign(x)
 
 
-def roll(x, shifts, axis=None):
+def roll(x, shift=None, axis=None, **spellings):
     """`x` with its elements rolled along some axes, from the end to the front.
 
+    Parameters
+    ----------
+    x : Variable
+    shift : int or list of int
+        By how many places; one number for all axes, or one for each.
+    axis : int or list of int, optional
+        None: of the elements laid flat.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.roll(dygraph.arange(4), 1).numpy().tolist()
     [3, 0, 1, 2]
     """
-    return ops.roll(x, shifts=_numbers(shifts, "roll: shifts"), dims=_axes(axis, "roll: axis"))
-
-
-def meshgrid(*inputs):
-    """The coordinates of the points of a grid, one tensor for each given axis.
-
-    >>> import dygraph
-    >>> x, y = dygraph.meshgrid(dygraph.arange(2), dygraph.arange(3))
-    >>> x.shape, y.numpy().tolist()
-    ((2, 3), [[0, 1, 2], [0, 1, 2]])
-    """
-    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
-        inputs = inputs[0]
-    return ops.meshgrid(list(inputs))
+    if spellings:
+        shift, axis = spelled("roll", spellings, shift=shift, axis=axis)
+    axes = _axes(axis, "roll: axis")
+    shift = _numbers(shift, "roll: shift")
+    if len(shift) == 1:
+        shift = [*shift] * max(len(axes), 1)
+    if check.variable(x, "roll: x").ndim == 0:
+        return ops.assign(x)
+    return ops.roll(x, shifts=shift, dims=axes)
 
 
 def cumsum(x, axis=None, dtype=None):
@@ -529,24 +681,42 @@ def cumsum(x, axis=None, dtype=None):
     return ops.cumsum(x, axis=axis)
 
 
-def sort(x, axis=-1, descending=False):
+def _sorted(owner, x, axis, descending, spellings):
+    """Values and places in order; equal elements keep their order, so all sorting is stable."""
+    if spellings:
+        (axis,) = spelled(owner, spellings, axis=None if axis == -1 else axis)
+    check.variable(x, f"{owner}: x")
+    if not _core.holds_symbol(axis):
+        axis = check.integer(axis, f"{owner}: axis")
+    other = _COMPARED.get(x.dtype.name)
+    if other is None:
+        return ops.argsort(x, axis=axis, descending=bool(descending))
+    values, places = ops.argsort(x.astype(other), axis=axis, descending=bool(descending))
+    return values.astype(x.dtype), places
+
+
+# Types that the operator lacks, by one in which the order is the same.
+_COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
+
+
+def sort(x, axis=-1, descending=False, *, stable=True, **spellings):
     """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
 
     >>> import dygraph
     >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 3]
     """
-    return ops.argsort(x, axis=check.integer(axis, "sort: axis"), descending=bool(descending))[0]
+    return _sorted("sort", x, axis, descending, spellings)[0]
 
 
-def argsort(x, axis=-1, descending=False):
+def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
     """The indices that sort `x` along an axis. The operator itself returns both.
 
     >>> import dygraph
     >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 0]
     """
-    return ops.argsort(x, axis=check.integer(axis, "argsort: axis"), descending=bool(descending))[1]
+    return _sorted("argsort", x, axis, descending, spellings)[1]
 
 
 def topk(x, k, axis=-1, largest=True, sorted=True):

@@ -1,19 +1,20 @@
 """Functions that make tensors: constants, ranges, random numbers.
 
-`dygraph.ops` has them beside the operators. Sizes are lists of integers; the default element
-type is float32, as in Paddle.
+Sizes are lists of integers. The default element type is float32; integers give int64.
 """
 
 import math
 
 import numpy as np
 
-from dygraph import _core, check, size_lists
+from dygraph import _core, base, check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions.arguments import on_device, spelled
 from dygraph.sizes import Size
 
 __all__ = [
     "arange",
+    "asarray",
     "diag",
     "empty",
     "empty_like",
@@ -21,6 +22,7 @@ __all__ = [
     "full",
     "full_like",
     "linspace",
+    "meshgrid",
     "normal",
     "ones",
     "ones_like",
@@ -84,7 +86,7 @@ def _text(value, what):
     return repr(check.number(value, what))
 
 
-def full(shape, fill_value, dtype=None):
+def full(shape, fill_value, dtype=None, *, device=None):
     """A tensor of one value.
 
     Parameters
@@ -92,7 +94,8 @@ def full(shape, fill_value, dtype=None):
     shape : list of int
     fill_value : bool, int, float
     dtype : dtype, optional
-        Default: float32.
+        Default: the type of `fill_value`: bool, int64, or float32 for a float.
+    device : Place, optional
 
     Returns
     -------
@@ -106,12 +109,16 @@ def full(shape, fill_value, dtype=None):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.full([2, 2], 7, "int64").numpy().tolist()
-    [[7, 7], [7, 7]]
+    >>> dygraph.full([2, 2], 7).tolist(), dygraph.full([2], 0.5).dtype
+    ([[7, 7], [7, 7]], dygraph.float32)
     """
     if isinstance(fill_value, Variable):
+        dtype = fill_value.dtype if dtype is None else dtype
         fill_value = fill_value.item()
-    return _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
+    if dtype is None and type(fill_value) in (bool, int):
+        dtype = "bool" if type(fill_value) is bool else "int64"
+    made = _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
+    return on_device(made, device, "full")
 
 
 def _filled(shape, text, dtype, owner):
@@ -122,7 +129,7 @@ def _filled(shape, text, dtype, owner):
     return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype, owner), str_value=text)
 
 
-def zeros(shape, *sizes, dtype=None):
+def zeros(shape, *sizes, dtype=None, device=None):
     """A tensor of zeros, by default float32.
 
     The sizes may be single arguments, ``zeros(2, 3)``; the type may follow a list of sizes.
@@ -132,10 +139,10 @@ def zeros(shape, *sizes, dtype=None):
     ((2, 3), (2, 3))
     """
     shape, dtype = _shape_and_type(shape, sizes, dtype, "zeros")
-    return _filled(shape, "0", dtype, "zeros")
+    return on_device(_filled(shape, "0", dtype, "zeros"), device, "zeros")
 
 
-def ones(shape, *sizes, dtype=None):
+def ones(shape, *sizes, dtype=None, device=None):
     """A tensor of ones, by default float32. Arguments as for `zeros`.
 
     >>> import dygraph
@@ -143,10 +150,10 @@ def ones(shape, *sizes, dtype=None):
     ([1, 1], [[1.0, 1.0]])
     """
     shape, dtype = _shape_and_type(shape, sizes, dtype, "ones")
-    return _filled(shape, "1", dtype, "ones")
+    return on_device(_filled(shape, "1", dtype, "ones"), device, "ones")
 
 
-def empty(shape, *sizes, dtype=None):
+def empty(shape, *sizes, dtype=None, device=None):
     """A tensor to be written; it holds zeros, so no result depends on old memory.
 
     >>> import dygraph
@@ -154,10 +161,10 @@ def empty(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = _shape_and_type(shape, sizes, dtype, "empty")
-    return _filled(shape, "0", dtype, "empty")
+    return on_device(_filled(shape, "0", dtype, "empty"), device, "empty")
 
 
-def full_like(x, fill_value, dtype=None):
+def full_like(x, fill_value, dtype=None, *, device=None):
     """A tensor of the shape of `x` and of one value; of the type of `x`, or of `dtype`.
 
     No gradient flows to `x`.
@@ -166,7 +173,9 @@ def full_like(x, fill_value, dtype=None):
     >>> dygraph.full_like(dygraph.to_variable([1, 2]), 3).numpy().tolist()
     [3, 3]
     """
-    return filled(x, fill_value, "full_like: fill_value", {} if dtype is None else {"dtype": dtype})
+    attrs = {} if dtype is None else {"dtype": dtype}
+    made = filled(x, fill_value, "full_like: fill_value", attrs)
+    return on_device(made, device, "full_like")
 
 
 def filled(x, value, what, attrs=()):
@@ -184,34 +193,34 @@ def filled(x, value, what, attrs=()):
     return ops.fill_any_like(x, **attrs)
 
 
-def zeros_like(x, dtype=None):
+def zeros_like(x, dtype=None, *, device=None):
     """Zeros of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
 
     >>> import dygraph
     >>> dygraph.zeros_like(dygraph.to_variable([1, 2])).tolist()
     [0, 0]
     """
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype, device=device)
 
 
-def empty_like(x, dtype=None):
+def empty_like(x, dtype=None, *, device=None):
     """A tensor of the shape of `x`, of its type or of `dtype`, to be written: zeros.
 
     >>> import dygraph
     >>> dygraph.empty_like(dygraph.to_variable([1, 2])).shape
     (2,)
     """
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype, device=device)
 
 
-def ones_like(x, dtype=None):
+def ones_like(x, dtype=None, *, device=None):
     """Ones of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
 
     >>> import dygraph
     >>> dygraph.ones_like(dygraph.to_variable([5, 6]), dtype="float32").tolist()
     [1.0, 1.0]
     """
-    return full_like(x, 1, dtype)
+    return full_like(x, 1, dtype, device=device)
 
 
 def _number(value, dtype, what, literally=False):
@@ -239,12 +248,19 @@ def _is_whole(value):
     return hasattr(type(value), "__index__")
 
 
-def arange(start=0, end=None, step=1, dtype=None):
-    """``start, start + step, ...`` to before `end`; one argument is the end.
+# Types that the operator lacks, by one in which it counts.
+_COUNTED = {
+    "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
+    "bfloat16": "float32",
+}  # fmt: skip
+
+
+def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
+    """``start, start + step, ...`` to before `stop`; one argument is the stop.
 
     Parameters
     ----------
-    start, end, step : int, float or Variable of one element
+    start, stop, step : int, float or Variable of one element
     dtype : dtype, optional
         Default: int64 for integers, float32 for floats.
 
@@ -259,21 +275,27 @@ def arange(start=0, end=None, step=1, dtype=None):
     >>> dygraph.arange(5).numpy().tolist(), dygraph.arange(3, 0, -1).numpy().tolist()
     ([0, 1, 2, 3, 4], [3, 2, 1])
     """
-    if end is None:
-        start, end = 0, start
-    numbers = (start, end, step)
+    if spellings:
+        (stop,) = spelled("arange", spellings, stop=stop)
+    if stop is None:
+        start, stop = 0, start
+    numbers = (start, stop, step)
     if dtype is None:
         dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None, "arange")
-    names, described = ("start", "end", "step"), _described(*numbers)
+    names, described = ("start", "stop", "step"), _described(*numbers)
+    inner = _COUNTED.get(_core.dtype_of(dtype).name, dtype)
     made = ops.range(
-        *(_number(n, dtype, f"arange: {w}", described) for n, w in zip(numbers, names, strict=True))
+        *(_number(n, inner, f"arange: {w}", described) for n, w in zip(numbers, names, strict=True))
     )
+    made = made if inner is dtype else made.astype(dtype)
     counts = type(start) is int and start == 0 and type(step) is int and step == 1
-    return size_lists.declare(made, [end]) if counts and isinstance(end, Size) else made
+    if counts and isinstance(stop, Size):
+        return size_lists.declare(made, [stop])
+    return on_device(made, device, "arange")
 
 
-def linspace(start, stop, num, dtype=None):
-    """`num` evenly spaced numbers from `start` to `stop`, both included.
+def linspace(start, stop, num, dtype=None, *, device=None, endpoint=True):
+    """`num` evenly spaced numbers from `start` to `stop`, which `endpoint` includes.
 
     >>> import dygraph
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
@@ -282,30 +304,45 @@ def linspace(start, stop, num, dtype=None):
     dtype = _core.dtype_of(_float(dtype, "linspace"))
     inner = dtype if dtype.is_floating else "float64"
     described = _described(start, stop, num)
+    if type(num) is int and num == 0:
+        return on_device(_filled([0], "0", dtype, "linspace"), device, "linspace")
+    if not endpoint:
+        stop = start + (stop - start) * (num - 1) / num
     out = ops.linspace(
         _number(start, inner, "linspace: start", described),
         _number(stop, inner, "linspace: stop", described),
         _number(num, "int32", "linspace: num", described),
     )
-    return out if out.dtype == dtype else out.astype(dtype)
+    out = out if out.dtype == dtype else out.astype(dtype)
+    return on_device(out, device, "linspace")
 
 
-def eye(num_rows, num_columns=None, dtype=None):
-    """1 on the main diagonal, 0 elsewhere; by default as many columns as rows.
+def eye(n_rows=None, n_cols=None, dtype=None, *, k=0, device=None, **spellings):
+    """1 on diagonal `k`, 0 elsewhere; by default as many columns as rows.
 
     >>> import dygraph
     >>> dygraph.eye(2, 3).numpy().tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
 
+    if spellings:
+        n_rows, n_cols = spelled("eye", spellings, n_rows=n_rows, n_cols=n_cols)
+    k, dtype = check.integer(k, "eye: k"), _float(dtype, "eye")
+
     def size(value, what):
         return value if _core.holds_symbol(value) else check.integer(value, f"eye: {what}", 0)
 
-    return ops.eye(
-        num_rows=size(num_rows, "num_rows"),
-        num_columns=-1 if num_columns is None else size(num_columns, "num_columns"),
-        dtype=_float(dtype, "eye"),
-    )
+    rows = size(n_rows, "n_rows")
+    columns = rows if n_cols is None else size(n_cols, "n_cols")
+    if k == 0:
+        made = ops.eye(num_rows=rows, num_columns=columns, dtype=dtype)
+    elif k >= columns or -k >= rows:
+        made = _filled([rows, columns], "0", dtype, "eye")
+    else:  # rows or columns of a greater one from k on
+        made = ops.eye(num_rows=rows + max(k, 0), num_columns=columns + max(-k, 0), dtype=dtype)
+        axis, size = (0, rows) if k > 0 else (1, columns)
+        made = ops.slice(made, axes=[axis], starts=[abs(k)], ends=[abs(k) + size])
+    return on_device(made, device, "eye")
 
 
 def diag(x, offset=0):
@@ -347,28 +384,119 @@ def diag(x, offset=0):
     return ops.slice(rows, axes=[1], starts=[0], ends=[1], decrease_axis=[1])
 
 
-def tril(x, diagonal=0):
-    """`x` on and below a diagonal of its last two axes, 0 above it.
+def tril(x, k=0, **spellings):
+    """`x` on and below diagonal `k` of its last two axes, 0 above it.
 
     >>> import dygraph
     >>> dygraph.tril(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
     [[1, 0], [3, 4]]
     """
-    return ops.tril_triu(x, diagonal=check.integer(diagonal, "tril: diagonal"), lower=True)
+    return _triangle("tril", x, k, spellings)
 
 
-def triu(x, diagonal=0):
-    """`x` on and above a diagonal of its last two axes, 0 below it.
+def triu(x, k=0, **spellings):
+    """`x` on and above diagonal `k` of its last two axes, 0 below it.
 
     >>> import dygraph
     >>> dygraph.triu(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
     [[1, 2], [0, 4]]
     """
-    return ops.tril_triu(x, diagonal=check.integer(diagonal, "triu: diagonal"), lower=False)
+    return _triangle("triu", x, k, spellings)
 
 
-# Random numbers
-# ----------------------------------------------------------------------------------------
+def _triangle(owner, x, k, spellings):
+    if spellings:
+        (k,) = spelled(owner, spellings, k=None if k == 0 else k)
+    if check.variable(x, f"{owner}: x").ndim < 2:
+        raise InvalidArgumentError(f"{owner}: x must have two axes, got shape {list(x.shape)}")
+    return ops.tril_triu(x, diagonal=check.integer(k, f"{owner}: k"), lower=owner == "tril")
+
+
+def asarray(obj, dtype=None, *, device=None, copy=None):
+    """A Variable of an array, a number or a nested list.
+
+    Parameters
+    ----------
+    obj : Variable, array_like or number
+        A Variable is returned unchanged unless `dtype`, `device` or `copy` requires another.
+    dtype : dtype, optional
+        Default: the type of `obj`; of numbers as in `to_variable`.
+    device : Place, optional
+    copy : bool, optional
+        True: own memory. False: InvalidArgumentError (a ValueError) where a copy is needed.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.asarray([1, 2]).dtype, dygraph.asarray([1, 2], dtype="float32").tolist()
+    (dygraph.int64, [1.0, 2.0])
+    """
+    if isinstance(obj, Variable):
+        changes = dtype is not None and _core.dtype_of(dtype) != obj.dtype
+        made = obj.astype(dtype) if changes else obj.clone() if copy else obj
+    else:
+        changes = True
+        made = base.to_variable(obj, dtype=dtype)
+    if copy is False and changes:
+        raise InvalidArgumentError(
+            f"asarray: with copy=False obj must be a Variable of the type, got {kind_of(obj)}. "
+            "dygraph.from_dlpack(obj, copy=False) shares the memory of an array"
+        )
+    return on_device(made, device, "asarray")
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """The coordinates of the points of a grid, one tensor for each given axis.
+
+    Parameters
+    ----------
+    *arrays : Variable
+        With one axis each; or one list of them.
+    indexing : {'xy', 'ij'}
+        'xy', as in NumPy: the first of the arrays runs along the second axis. 'ij', as in torch and
+        Paddle: along the first.
+
+    Returns
+    -------
+    list of Variable
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, y = dygraph.meshgrid(dygraph.arange(2), dygraph.arange(3), indexing="ij")
+    >>> x.shape, y.tolist()
+    ((2, 3), [[0, 1, 2], [0, 1, 2]])
+    """
+    if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
+        arrays = arrays[0]
+    check.choice(indexing, ("xy", "ij"), "meshgrid: indexing")
+    if not arrays:
+        return []
+    for x in arrays:
+        if check.variable(x, "meshgrid: an array").ndim != 1:
+            raise InvalidArgumentError(
+                f"meshgrid: an array must have one axis, got shape {list(x.shape)}"
+            )
+    order = list(range(len(arrays)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    if len({x.dtype for x in arrays}) > 1:  # the operator takes one type
+        shape = [check.known_size(arrays[i], 0, "meshgrid") for i in order]
+        return [
+            ops.expand_v2(
+                ops.reshape2(x, shape=[-1 if at == i else 1 for at in order]), shape=shape
+            )
+            for i, x in enumerate(arrays)
+        ]
+    grids = ops.meshgrid([arrays[i] for i in order])
+    return [grids[order.index(i)] for i in range(len(arrays))]
+
+
+# Random numbers -----------------------------------------------------------------------------------
 
 
 def drawn(kind, shape, owner, **attrs):

@@ -1,16 +1,22 @@
-"""Functions that compare elements: `allclose`, `unique`.
+"""Functions that compare elements: `allclose`, `unique` and the standard's set functions."""
 
-`dygraph.ops` has them beside the operators they call. A function with the name of an
-operator replaces it, with the arguments of Paddle 2.
-"""
+from typing import NamedTuple
 
 import numpy as np
 
 from dygraph import _core, check
 
-__all__ = ["allclose", "unique"]
+__all__ = [
+    "allclose",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 ops = _core.ops
+Variable = _core.Variable
 
 
 def _tolerance(value, what):
@@ -102,7 +108,22 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique_elements(x, return_index, return_inverse, return_counts):
+# Types that the operator lacks, by one that holds all their values.
+_HOLDS = {
+    "bool": "int32", "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
+    "bfloat16": "float32",
+}  # fmt: skip
+
+
+def _unique_elements(x, *wanted):
+    dtype = x.dtype
+    if dtype.name not in _HOLDS:
+        return _unique_of(x, *wanted)
+    found, *rest = _unique_of(x.astype(_HOLDS[dtype.name]), *wanted)
+    return [found.astype(dtype), *rest]
+
+
+def _unique_of(x, return_index, return_inverse, return_counts):
     flat = ops.reshape2(x, shape=[-1])
     found, index, counts = ops.unique_with_counts(flat)
     found, order = ops.argsort(found)
@@ -124,3 +145,76 @@ def _unique_slices(x, axis, *wanted):
     numbers = [_core.to_variable(n.reshape(-1)) for n in (first, inverse, counts)]
     different = ops.index_select(x, numbers[0], dim=axis)
     return [different] + [n for n, want in zip(numbers, wanted, strict=True) if want]
+
+
+# The array API standard's -------------------------------------------------------------------------
+
+
+class UniqueAllResult(NamedTuple):
+    """The result of `unique_all`."""
+
+    values: Variable
+    indices: Variable
+    inverse_indices: Variable
+    counts: Variable
+
+
+class UniqueCountsResult(NamedTuple):
+    """The result of `unique_counts`."""
+
+    values: Variable
+    counts: Variable
+
+
+class UniqueInverseResult(NamedTuple):
+    """The result of `unique_inverse`."""
+
+    values: Variable
+    inverse_indices: Variable
+
+
+def unique_all(x, /):
+    """The distinct elements, where each comes first, which one each element is, and the counts.
+
+    >>> import dygraph
+    >>> found = dygraph.unique_all(dygraph.asarray([3, 1, 3]))
+    >>> found.values.tolist(), found.indices.tolist(), found.inverse_indices.tolist()
+    ([1, 3], [1, 0], [1, 0, 1])
+    """
+    values, indices, inverse, counts = unique(x, True, True, True)
+    return UniqueAllResult(values, indices, _shaped_as(x, inverse), counts)
+
+
+def unique_counts(x, /):
+    """The distinct elements and the count of each.
+
+    >>> import dygraph
+    >>> dygraph.unique_counts(dygraph.asarray([3, 1, 3])).counts.tolist()
+    [1, 2]
+    """
+    return UniqueCountsResult(*unique(x, return_counts=True))
+
+
+def unique_inverse(x, /):
+    """The distinct elements, and for each element of `x` which of them it is, in its shape.
+
+    >>> import dygraph
+    >>> dygraph.unique_inverse(dygraph.asarray([[3, 1], [3, 3]])).inverse_indices.tolist()
+    [[1, 0], [1, 1]]
+    """
+    values, inverse = unique(x, return_inverse=True)
+    return UniqueInverseResult(values, _shaped_as(x, inverse))
+
+
+def unique_values(x, /):
+    """The distinct elements in ascending order.
+
+    >>> import dygraph
+    >>> dygraph.unique_values(dygraph.asarray([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    return unique(x)
+
+
+def _shaped_as(x, inverse):
+    return ops.reshape2(inverse, shape=list(x.shape)) if x.size else x.astype("int64")

@@ -1,8 +1,4 @@
-"""Functions of linear algebra and spread: norms, products, variance.
-
-`dygraph.ops` has them beside the operators they call. A function with the name of an
-operator replaces it, with the arguments of Paddle 2 (``axis``).
-"""
+"""Norms, products and the median, with the arguments of Paddle 2 (``axis``)."""
 
 from dygraph import _core, check
 from dygraph.errors import (
@@ -12,7 +8,7 @@ from dygraph.errors import (
 )
 from dygraph.promotion import floating
 
-__all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "std", "trace", "var"]
+__all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
 ops = _core.ops
 Variable = _core.Variable
@@ -170,48 +166,6 @@ def norm(x, p="fro", axis=None, keepdim=False):
     )
     out = ops.p_norm(joined, porder=p, axis=-1)
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
-
-
-def var(x, axis=None, unbiased=True, keepdim=False):
-    """The variance over an axis, several, or all: the mean of ``(x - mean)^2``.
-
-    Parameters
-    ----------
-    x : Variable
-        Integers and bools count as float32.
-    axis : int or list of int, optional
-    unbiased : bool
-        Divide by n - 1 in place of n (Bessel).
-    keepdim : bool
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([1.0, 2.0, 3.0, 4.0])
-    >>> dygraph.var(x, unbiased=False).numpy().item()
-    1.25
-    """
-    over = _over(x, axis, "var")
-    x = floating(x)
-    mean = ops.reduce_mean(x, keep_dim=True, **over)
-    square = ops.square(ops.elementwise_sub(x, mean))
-    if not unbiased:
-        return ops.reduce_mean(square, keep_dim=bool(keepdim), **over)
-    # counted by operators: a traced program accepts other batches
-    whole, kept = ops.size(x).astype(x.dtype), ops.size(mean).astype(x.dtype)
-    count = ops.elementwise_div(whole, kept)
-    total = ops.reduce_sum(square, keep_dim=bool(keepdim), **over)
-    return ops.elementwise_div(total, ops.scale(count, bias=-1.0))
-
-
-def std(x, axis=None, unbiased=True, keepdim=False):
-    """The standard deviation, the square root of `var`.
-
-    >>> import dygraph
-    >>> dygraph.std(dygraph.to_variable([1.0, 3.0, 5.0])).item()
-    2.0
-    """
-    return ops.sqrt(var(x, axis, unbiased, keepdim))
 
 
 def median(x, axis=None, keepdim=False):

@@ -1,0 +1,567 @@
+"""Functions of single elements, and of pairs of elements of Variables that broadcast.
+
+The operands of a pair are Variables, arrays or Python numbers. A number takes the type of the
+Variable beside it; Variables of two types are promoted, see docs/promotion.md. On Variables of
+float32 and float64 a function that is one operator runs it without a step in Python.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.functions.arguments import operands, through_numpy, widened
+from dygraph.promotion import floating, same_type
+
+ops = _core.ops
+Variable = _core.Variable
+_LN2 = math.log(2.0)
+
+
+def _example(call, result):
+    return f"""Examples
+    --------
+    >>> import dygraph
+    >>> {call}.tolist()
+    {result}
+    """
+
+
+# One operand --------------------------------------------------------------------------------------
+
+
+def _named(name, function, doc):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _unary(name, op, what, of, result, kind="float"):
+    """A function of one operand.
+
+    `kind`: "float" takes integers as float32, "number" keeps them, "test" gives bools.
+    """
+    run = getattr(ops, op)
+
+    def function(x, /):
+        check.variable(x, f"{name}: x")
+        if kind == "float":
+            x = floating(x)
+        return widened(run, x)
+
+    doc = f"""{what}, element by element.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        {"bool" if kind == "test" else "Of the type of `x`"}{
+        "; integers give float32" if kind == "float" else ""
+    }.
+
+    {_example(f"dygraph.{name}(dygraph.asarray({of}))", result)}"""
+    return _core.quick_function("(x, /)", op, _named(name, function, doc))
+
+
+acos = _unary("acos", "acos", "The angle whose cosine is `x`", "[1.0]", "[0.0]")
+asin = _unary("asin", "asin", "The angle whose sine is `x`", "[0.0]", "[0.0]")
+atan = _unary("atan", "atan", "The angle whose tangent is `x`", "[0.0]", "[0.0]")
+cos = _unary("cos", "cos", "The cosine", "[0.0]", "[1.0]")
+cosh = _unary("cosh", "cosh", "The hyperbolic cosine", "[0.0]", "[1.0]")
+exp = _unary("exp", "exp", "e to the power `x`", "[0.0]", "[1.0]")
+expm1 = _unary("expm1", "expm1", "``exp(x) - 1``, exact near 0", "[0.0]", "[0.0]")
+log = _unary("log", "log", "The natural logarithm", "[1.0]", "[0.0]")
+log10 = _unary("log10", "log10", "The logarithm to base 10", "[1.0]", "[0.0]")
+log1p = _unary("log1p", "log1p", "``log(1 + x)``, exact near 0", "[0.0]", "[0.0]")
+log2 = _unary("log2", "log2", "The logarithm to base 2", "[8.0]", "[3.0]")
+reciprocal = _unary("reciprocal", "reciprocal", "``1 / x``", "[4.0]", "[0.25]")
+sin = _unary("sin", "sin", "The sine", "[0.0]", "[0.0]")
+sinh = _unary("sinh", "sinh", "The hyperbolic sine", "[0.0]", "[0.0]")
+sqrt = _unary("sqrt", "sqrt", "The square root", "[9.0]", "[3.0]")
+tan = _unary("tan", "tan", "The tangent", "[0.0]", "[0.0]")
+tanh = _unary("tanh", "tanh", "The hyperbolic tangent", "[0.0]", "[0.0]")
+abs = _unary("abs", "abs", "The absolute value", "[-1.5, 2.0]", "[1.5, 2.0]", "number")
+ceil = _unary("ceil", "ceil", "The least integer that is not less", "[1.5]", "[2.0]", "number")
+floor = _unary(
+    "floor", "floor", "The greatest integer that is not greater", "[-1.5]", "[-2.0]", "number"
+)
+round = _unary(
+    "round", "round", "The nearest integer, of two the even one", "[0.5, 1.5]", "[0.0, 2.0]",
+    "number",
+)  # fmt: skip
+sign = _unary("sign", "sign", "-1, 0 or 1 for the sign", "[-3.0, 0.0]", "[-1.0, 0.0]", "number")
+square = _unary("square", "square", "``x * x``", "[-3.0]", "[9.0]", "number")
+isfinite = _unary(
+    "isfinite", "isfinite_v2", "Whether it is neither infinite nor NaN",
+    "[1.0, float('nan')]", "[True, False]", "test",
+)  # fmt: skip
+isinf = _unary(
+    "isinf", "isinf_v2", "Whether it is infinite", "[1.0, float('inf')]", "[False, True]", "test"
+)
+isnan = _unary(
+    "isnan", "isnan_v2", "Whether it is NaN", "[1.0, float('nan')]", "[False, True]", "test"
+)
+
+
+def negative(x, /):
+    """``-x``, element by element.
+
+    >>> import dygraph
+    >>> dygraph.negative(dygraph.asarray([1.0, -2.0])).tolist()
+    [-1.0, 2.0]
+    """
+    return -check.variable(x, "negative: x")
+
+
+def positive(x, /):
+    """A copy of `x`, which gradients flow through.
+
+    >>> import dygraph
+    >>> dygraph.positive(dygraph.asarray([1.0, -2.0])).tolist()
+    [1.0, -2.0]
+    """
+    return ops.assign(check.variable(x, "positive: x"))
+
+
+def trunc(x, /):
+    """The integer part: rounded toward 0.
+
+    >>> import dygraph
+    >>> dygraph.trunc(dygraph.asarray([-1.5, 1.5])).tolist()
+    [-1.0, 1.0]
+    """
+    if not check.variable(x, "trunc: x").dtype.is_floating:
+        return ops.assign(x)
+    return widened(lambda x: ops.where(x < 0.0, ops.ceil(x), ops.floor(x)), x)
+
+
+def _float_function(name, compute):
+    """`compute` of floats in a function of any Variable; 16-bit floats are computed as float32."""
+
+    def function(x, /):
+        return widened(compute, floating(check.variable(x, f"{name}: x")))
+
+    return _named(name, function, compute.__doc__)
+
+
+def _far(x):
+    """Where 1 is lost beside the square of a number."""
+    return 1e10 if x.dtype.name == "float64" else 1e5
+
+
+def _asinh(x):
+    """The number whose hyperbolic sine is `x`, element by element; integers give float32.
+
+    >>> import dygraph
+    >>> dygraph.asinh(dygraph.asarray([0.0])).tolist()
+    [0.0]
+    """
+    far = _far(x)
+    is_negative = x < 0.0
+    size = ops.where(is_negative, -x, x)
+    near = minimum(size, far)
+    small = ops.log1p(near * (near / (ops.sqrt(near * near + 1.0) + 1.0) + 1.0))
+    result = ops.where(size > far, ops.log(maximum(size, far)) + _LN2, small)
+    return ops.where(is_negative, -result, result)
+
+
+def _acosh(x):
+    """The positive number whose hyperbolic cosine is `x`; integers give float32.
+
+    >>> import dygraph
+    >>> dygraph.acosh(dygraph.asarray([1.0])).tolist()
+    [0.0]
+    """
+    far = _far(x)
+    more = minimum(x, far) - 1.0
+    small = ops.log1p(more + ops.sqrt(more) * ops.sqrt(more + 2.0))
+    return ops.where(x > far, ops.log(maximum(x, far)) + _LN2, small)
+
+
+def _atanh(x):
+    """The number whose hyperbolic tangent is `x`, element by element; integers give float32.
+
+    >>> import dygraph
+    >>> dygraph.atanh(dygraph.asarray([0.0])).tolist()
+    [0.0]
+    """
+    return (ops.log1p(x) - ops.log1p(-x)) * 0.5
+
+
+asinh = _float_function("asinh", _asinh)
+acosh = _float_function("acosh", _acosh)
+atanh = _float_function("atanh", _atanh)
+
+
+def _has_sign(x):
+    return ops.logical_or(
+        x < 0.0, 1.0 / ops.where(x == 0.0, x, ops.fill_any_like(x, value=1.0)) < 0.0
+    )
+
+
+def signbit(x, /):
+    """Whether the sign is negative, element by element; -0.0 has it. A NaN counts as positive.
+
+    >>> import dygraph
+    >>> dygraph.signbit(dygraph.asarray([-1.0, -0.0, 0.0])).tolist()
+    [True, True, False]
+    """
+    check.variable(x, "signbit: x")
+    return widened(_has_sign, x) if x.dtype.is_floating else x < 0
+
+
+def logical_not(x, /):
+    """Whether an element is False or 0.
+
+    >>> import dygraph
+    >>> dygraph.logical_not(dygraph.asarray([True, False])).tolist()
+    [False, True]
+    """
+    return ops.logical_not(truth(check.variable(x, "logical_not: x")))
+
+
+def bitwise_invert(x, /):
+    """``~x``, every bit of an integer or bool changed.
+
+    >>> import dygraph
+    >>> dygraph.bitwise_invert(dygraph.asarray([0, 5])).tolist()
+    [-1, -6]
+    """
+    return ~check.variable(x, "bitwise_invert: x")
+
+
+def truth(x):
+    """Numbers as bools: whether they are not 0."""
+    return x if x.dtype.name == "bool" else x != _zero(x)
+
+
+def _zero(x):
+    return 0.0 if x.dtype.is_floating else 0
+
+
+# Two operands -------------------------------------------------------------------------------------
+
+
+def _binary(name, op, compute, what, call, result, kind="number"):
+    def function(x1, x2, /):
+        return widened(compute, *operands(name, x1, x2))
+
+    bool_result = kind == "test"
+    doc = f"""{what}, element by element.
+
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        {"bool" if bool_result else "Of the promoted type"}.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For a number that the type of the Variable cannot hold.
+    InvalidArgumentError
+        For shapes that do not broadcast.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.asarray([6.0, -3.0])
+    >>> {call}.tolist()
+    {result}
+    """
+    _named(name, function, doc)
+    return _core.quick_function("(x1, x2, /)", op, function) if op else function
+
+
+add = _binary("add", "elementwise_add", operator.add, "``x1 + x2``", "dygraph.add(x, 1)",
+              "[7.0, -2.0]")  # fmt: skip
+subtract = _binary("subtract", "elementwise_sub", operator.sub, "``x1 - x2``",
+                   "dygraph.subtract(x, 1)", "[5.0, -4.0]")  # fmt: skip
+multiply = _binary("multiply", "elementwise_mul", operator.mul, "``x1 * x2``",
+                   "dygraph.multiply(x, 2)", "[12.0, -6.0]")  # fmt: skip
+divide = _binary("divide", "elementwise_div", operator.truediv,
+                 "``x1 / x2``; integers give float32", "dygraph.divide(x, 4)",
+                 "[1.5, -0.75]")  # fmt: skip
+pow = _binary("pow", "elementwise_pow", operator.pow, "``x1 ** x2``", "dygraph.pow(x, 2)",
+              "[36.0, 9.0]")  # fmt: skip
+floor_divide = _binary("floor_divide", "elementwise_floordiv", operator.floordiv,
+                       "``x1 // x2``, rounded down", "dygraph.floor_divide(x, 4)",
+                       "[1.0, -1.0]")  # fmt: skip
+remainder = _binary("remainder", "elementwise_mod", operator.mod,
+                    "``x1 % x2``, with the sign of `x2`", "dygraph.remainder(x, 4)",
+                    "[2.0, 1.0]")  # fmt: skip
+maximum = _binary("maximum", "elementwise_max", ops.elementwise_max,
+                  "The greater of `x1` and `x2`; NaN where one of them is NaN",
+                  "dygraph.maximum(x, 0.0)", "[6.0, 0.0]")  # fmt: skip
+minimum = _binary("minimum", "elementwise_min", ops.elementwise_min,
+                  "The smaller of `x1` and `x2`; NaN where one of them is NaN",
+                  "dygraph.minimum(x, 0.0)", "[0.0, -3.0]")  # fmt: skip
+equal = _binary("equal", "equal", operator.eq, "``x1 == x2``", "dygraph.equal(x, 6)",
+                "[True, False]", "test")  # fmt: skip
+not_equal = _binary("not_equal", "not_equal", operator.ne, "``x1 != x2``",
+                    "dygraph.not_equal(x, 6)", "[False, True]", "test")  # fmt: skip
+less = _binary("less", "less_than", operator.lt, "``x1 < x2``", "dygraph.less(x, 0)",
+               "[False, True]", "test")  # fmt: skip
+less_equal = _binary("less_equal", "less_equal", operator.le, "``x1 <= x2``",
+                     "dygraph.less_equal(x, 6)", "[True, True]", "test")  # fmt: skip
+greater = _binary("greater", "greater_than", operator.gt, "``x1 > x2``",
+                  "dygraph.greater(x, 0)", "[True, False]", "test")  # fmt: skip
+greater_equal = _binary("greater_equal", "greater_equal", operator.ge, "``x1 >= x2``",
+                        "dygraph.greater_equal(x, 6)", "[True, False]", "test")  # fmt: skip
+
+
+def _of_bits(name, compute, sign, result):
+    def function(x1, x2, /):
+        return compute(*operands(name, x1, x2))
+
+    doc = f"""``x1 {sign} x2`` of integers or bools, bit by bit.
+
+    >>> import dygraph
+    >>> dygraph.{name}(dygraph.asarray([6, 1]), 3).tolist()
+    {result}
+    """
+    return _named(name, function, doc)
+
+
+bitwise_and = _of_bits("bitwise_and", operator.and_, "&", "[2, 1]")
+bitwise_or = _of_bits("bitwise_or", operator.or_, "|", "[7, 3]")
+bitwise_xor = _of_bits("bitwise_xor", operator.xor, "^", "[5, 2]")
+
+
+def _logical(name, op, what, result):
+    run = getattr(ops, op)
+
+    def function(x1, x2, /):
+        return run(*map(truth, operands(name, x1, x2)))
+
+    doc = f"""{what}; a number other than 0 counts as True.
+
+    >>> import dygraph
+    >>> x = dygraph.asarray([True, False])
+    >>> dygraph.{name}(x, True).tolist()
+    {result}
+    """
+    return _named(name, function, doc)
+
+
+logical_and = _logical("logical_and", "logical_and", "Whether both are True", "[True, False]")
+logical_or = _logical("logical_or", "logical_or", "Whether one is True", "[True, True]")
+logical_xor = _logical("logical_xor", "logical_xor", "Whether one alone is True", "[False, True]")
+
+
+def _shifted(name, x, bits):
+    """Operands of a shift as int64 and the powers of two; 64 bits and more count as 64."""
+    x, bits = operands(name, x, bits)
+    dtype = x.dtype
+    if dtype.is_floating or dtype.name == "bool":
+        raise ArgumentTypeError(f"{name}: x1 and x2 must be integers, got {dtype.name}")
+    x, bits = x.astype("int64"), bits.astype("int64")
+    beyond = ops.logical_or(bits < 0, bits > 63)
+    bits = ops.where(beyond, ops.fill_any_like(bits, value=64.0), bits)
+    powers = _core.literal(np.array([*(1 << n for n in range(63)), -(1 << 63), 0], "int64"))
+    return x, bits, powers[bits], dtype
+
+
+def bitwise_left_shift(x1, x2, /):
+    """``x1 << x2`` of integers: the bits moved up, zeros from below.
+
+    >>> import dygraph
+    >>> dygraph.bitwise_left_shift(dygraph.asarray([1, 3]), 2).tolist()
+    [4, 12]
+    """
+    x, _, power, dtype = _shifted("bitwise_left_shift", x1, x2)
+    return (x * power).astype(dtype)
+
+
+def bitwise_right_shift(x1, x2, /):
+    """``x1 >> x2`` of integers: divided by ``2 ** x2``, rounded down.
+
+    >>> import dygraph
+    >>> dygraph.bitwise_right_shift(dygraph.asarray([8, -3]), 1).tolist()
+    [4, -2]
+    """
+    x, bits, power, dtype = _shifted("bitwise_right_shift", x1, x2)
+    all_gone = bits > 62
+    quotient = x // ops.where(all_gone, ops.fill_any_like(power, value=1.0), power)
+    sign = -((x < 0).astype("int64"))
+    return ops.where(all_gone, sign + quotient * 0, quotient).astype(dtype)
+
+
+def _float_pair(name, compute):
+    """`compute` of two Variables of one float type in a function of any operands."""
+
+    def function(x1, x2, /):
+        return widened(compute, *map(floating, operands(name, x1, x2)))
+
+    return _named(name, function, compute.__doc__)
+
+
+def _larger_first(x, y):
+    """The absolute values, the greater one first. Gradients take one way where they are equal."""
+    x, y = (ops.where(_has_sign(v), -v, v) for v in (x, y))
+    swapped = y > x
+    return ops.where(swapped, y, x), ops.where(swapped, x, y), swapped
+
+
+def _or_one(x, condition):
+    return ops.where(condition, ops.fill_any_like(x, value=1.0), x)
+
+
+def _atan2(y, x):
+    """The angle of the point (`x2`, `x1`): ``atan(x1 / x2)`` in the quadrant of the signs.
+
+    >>> import dygraph
+    >>> dygraph.atan2(dygraph.asarray([0.0, 1.0]), 1.0).tolist()[0]
+    0.0
+    """
+    far, near, swapped = _larger_first(x, y)
+    both = ops.logical_and(ops.isinf_v2(near), ops.isinf_v2(far))
+    far, near = _or_one(far, ops.logical_or(both, far == 0.0)), _or_one(near, both)
+    angle = ops.atan(near / far)
+    angle = ops.where(swapped, math.pi / 2 - angle, angle)
+    angle = ops.where(_has_sign(x), math.pi - angle, angle)
+    return ops.where(_has_sign(y), -angle, angle)
+
+
+def _hypot(x, y):
+    """The length ``sqrt(x1 * x1 + x2 * x2)``, without overflow on the way.
+
+    >>> import dygraph
+    >>> dygraph.hypot(dygraph.asarray([3.0]), 4.0).tolist()
+    [5.0]
+    """
+    far, near, _ = _larger_first(x, y)
+    endless = ops.logical_or(ops.isinf_v2(x), ops.isinf_v2(y))
+    far = ops.where(endless, ops.fill_any_like(far, value=math.inf), far)
+    part = near / _or_one(far, far == 0.0)
+    part = ops.where(endless, ops.fill_any_like(part, value=0.0), part)
+    return far * ops.sqrt(part * part + 1.0)
+
+
+def _logaddexp(x, y):
+    """``log(exp(x1) + exp(x2))``, without overflow on the way.
+
+    >>> import dygraph
+    >>> dygraph.logaddexp(dygraph.asarray([1000.0]), 0.0).tolist()
+    [1000.0]
+    """
+    swapped = y > x
+    far, near = ops.where(swapped, y, x), ops.where(swapped, x, y)
+    same = ops.logical_and(ops.isinf_v2(x), x == y)  # whose difference is NaN
+    gap = ops.where(same, ops.fill_any_like(x, value=0.0), near - far)
+    return far + ops.log1p(ops.exp(gap))
+
+
+def _copysign(x, y):
+    """The absolute value of `x1` with the sign of `x2`. A NaN in `x2` counts as positive.
+
+    >>> import dygraph
+    >>> dygraph.copysign(dygraph.asarray([1.0, -2.0]), -0.0).tolist()
+    [-1.0, -2.0]
+    """
+    return ops.where(ops.equal(_has_sign(x), _has_sign(y)), x, -x)
+
+
+atan2 = _float_pair("atan2", _atan2)
+hypot = _float_pair("hypot", _hypot)
+logaddexp = _float_pair("logaddexp", _logaddexp)
+copysign = _float_pair("copysign", _copysign)
+
+
+def nextafter(x1, x2, /):
+    """The next float from `x1` towards `x2`. No gradient flows through it.
+
+    >>> import dygraph
+    >>> dygraph.nextafter(dygraph.asarray([1.0], "float64"), 2.0).item() - 1.0
+    2.220446049250313e-16
+    """
+    x1, x2 = operands("nextafter", x1, x2)
+    if x1.dtype.name not in ("float16", "float32", "float64"):
+        raise ArgumentTypeError(
+            f"nextafter: x1 and x2 must be float16, float32 or float64, got {x1.dtype.name}"
+        )
+    return through_numpy(np.nextafter, "nextafter", x1, x2)
+
+
+# Choices ------------------------------------------------------------------------------------------
+
+
+def clip(x, min=None, max=None):
+    """`x` where it lies between `min` and `max`, else the bound. Gradients flow inside.
+
+    Parameters
+    ----------
+    x : Variable
+    min, max : Variable, array or number, optional
+        None: no bound.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        For numbers of which `min` is the greater.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.clip(dygraph.asarray([-2.0, 0.5, 3.0]), -1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    check.variable(x, "clip: x")
+    for bound, what in ((min, "min"), (max, "max")):
+        if isinstance(bound, (str, list, tuple)):
+            raise ArgumentTypeError(f"clip: {what} must be a number, got {kind_of(bound)}")
+    if type(min) in (int, float) and type(max) in (int, float):
+        check.number(max, "clip: max", min)
+    if min is None and max is None:
+        return ops.assign(x)
+    x = x if min is None else maximum(x, min)
+    return x if max is None else minimum(x, max)
+
+
+def where(condition, x=None, y=None):
+    """`x` where `condition` is True, else `y`, element by element.
+
+    Parameters
+    ----------
+    condition : Variable
+        bool.
+    x, y : Variable, array_like or number
+        The shapes of all three broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type of `x` and `y`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For a `condition` of numbers, and without `x` and `y`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([-1.0, 2.0])
+    >>> dygraph.where(x > 0, x, 0.0).tolist()
+    [0.0, 2.0]
+    """
+    if x is None or y is None:
+        raise ArgumentTypeError(
+            "where: condition, x and y must be given. The places of the elements that are True are "
+            "dygraph.nonzero(condition, as_tuple=True)"
+        )
+    check.variable(condition, "where: condition")
+    return ops.where(condition, *same_type([x, y]))

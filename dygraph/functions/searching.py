@@ -1,0 +1,203 @@
+"""Where elements stand, and elements at given places."""
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+from dygraph.functions.arguments import operands, spelled, through_numpy, widened
+
+ops = _core.ops
+Variable = _core.Variable
+
+
+# Types that the operators lack, by one in which the order is the same.
+_COMPARED = {"bool": "int32", "float16": "float32", "bfloat16": "float32"}
+
+
+def _position(name, operator, which):
+    op = getattr(ops, operator)
+
+    def function(x, axis=None, keepdims=False, **spellings):
+        if spellings:
+            axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
+        rank = check.variable(x, f"{name}: x").ndim
+        other = _COMPARED.get(x.dtype.name)
+        x = x.astype(other) if other else x
+        if axis is None:
+            flat = op(ops.reshape2(x, shape=[-1]), axis=0)
+            return ops.reshape2(flat, shape=[1] * rank if keepdims else [])
+        if not _core.holds_symbol(axis):
+            axis = check.axis(axis, rank, f"{name}: axis")
+        return op(x, axis=axis, keepdims=bool(keepdims))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Where the {which} element stands along `axis`, the first of equal ones.
+
+    Parameters
+    ----------
+    x : Variable
+        A NaN counts as the {which}.
+    axis : int, optional
+        None: in all elements, laid flat.
+    keepdims : bool
+        True: the axis stays in the shape with size 1.
+
+    Returns
+    -------
+    Variable
+        int64.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.{name}(dygraph.asarray([[1, 9], [8, 0]]), axis=1).tolist()
+    {[1, 0] if name == "argmax" else [0, 1]}
+    """
+    return function
+
+
+argmax = _position("argmax", "arg_max", "greatest")
+argmin = _position("argmin", "arg_min", "least")
+
+
+def nonzero(x, /, *, as_tuple=True):
+    """The places of the elements that are not 0 or False: the indices along each axis.
+
+    Parameters
+    ----------
+    x : Variable
+    as_tuple : bool
+        False: one Variable, ``[places, axes]``, as torch's and Paddle's.
+
+    Returns
+    -------
+    tuple of Variable
+        int64, so that ``x[dygraph.nonzero(x)]`` is these elements.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rows, columns = dygraph.nonzero(dygraph.asarray([[0, 7], [8, 0]]))
+    >>> rows.tolist(), columns.tolist()
+    ([0, 1], [1, 0])
+    """
+    if check.variable(x, "nonzero: x").ndim == 0:
+        raise InvalidArgumentError("nonzero: x must have an axis, got a 0-d Variable")
+    places = ops.where_index(x)
+    if not as_tuple:
+        return places
+    return tuple(places[:, axis] for axis in range(x.ndim))
+
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where the elements of `x2` would stand in `x1`, which is in ascending order.
+
+    Parameters
+    ----------
+    x1 : Variable
+        One axis.
+    x2 : Variable or number
+    side : {'left', 'right'}
+        Before or behind equal elements.
+    sorter : Variable, optional
+        The indices that sort `x1`, where it is in another order.
+
+    Returns
+    -------
+    Variable
+        int64, in the shape of `x2`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.searchsorted(dygraph.asarray([1, 3, 5]), dygraph.asarray([3, 4])).tolist()
+    [1, 2]
+    """
+    check.choice(side, ("left", "right"), "searchsorted: side")
+    x1, x2 = (v.detach() for v in operands("searchsorted", x1, x2))
+    if x1.ndim != 1:
+        raise InvalidArgumentError(
+            f"searchsorted: x1 must have one axis, got shape {list(x1.shape)}"
+        )
+    if x1.dtype.name == "bfloat16":
+        x1, x2 = x1.astype("float32"), x2.astype("float32")
+    order = None if sorter is None else check.variable(sorter, "searchsorted: sorter").numpy()
+
+    def search(x, values):
+        return np.asarray(np.searchsorted(x, values, side, order), "int64")
+
+    return through_numpy(search, "searchsorted", x1, x2)
+
+
+def take(x, indices, /, *, axis=None):
+    """The elements or slices of `x` at some places along an axis.
+
+    Parameters
+    ----------
+    x : Variable
+    indices : Variable of integers
+        A negative one counts from the end.
+    axis : int, optional
+        May be left out for one axis.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Without an axis where there are several.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.asarray([[1, 2, 3], [4, 5, 6]])
+    >>> dygraph.take(x, dygraph.asarray([2, 0]), axis=1).tolist()
+    [[3, 1], [6, 4]]
+    """
+    rank = check.variable(x, "take: x").ndim
+    if axis is None and rank != 1:
+        raise InvalidArgumentError(
+            f"take: axis must be given for {rank} axes. x.flatten() makes one of them"
+        )
+    axis = 0 if axis is None else check.axis(axis, rank, "take: axis")
+    indices = indices if isinstance(indices, Variable) else np.asarray(indices)
+    return x[(*(slice(None),) * axis, indices)]
+
+
+def take_along_axis(x, indices, axis=-1):
+    """The elements of `x` at a place along `axis` for each element of `indices`.
+
+    Parameters
+    ----------
+    x : Variable
+    indices : Variable of integers
+        As many axes as `x`; the others broadcast. A negative place counts from the end.
+    axis : int
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.asarray([[3, 1], [2, 4]])
+    >>> dygraph.take_along_axis(x, dygraph.argsort(x), axis=1).tolist()
+    [[1, 3], [2, 4]]
+    """
+    rank = check.variable(x, "take_along_axis: x").ndim
+    axis = check.axis(axis, rank, "take_along_axis: axis")
+    if check.variable(indices, "take_along_axis: indices").ndim != rank:
+        raise InvalidArgumentError(
+            f"take_along_axis: indices must have {rank} axes, as x, got shape {list(indices.shape)}"
+        )
+    n = x.shape[axis]
+    if indices.dtype.name not in ("int32", "int64"):
+        indices = indices.astype("int64")
+    indices = ops.where(indices < 0, indices + n, indices)
+    sizes = [check.known_size(v, i, "take_along_axis") for v in (x, indices) for i in range(rank)]
+    if sizes[:rank] != sizes[rank:]:
+        sizes = [sizes[:rank], sizes[rank:]]
+        common = [
+            None if i == axis else max(a, b) if a and b else 0
+            for i, (a, b) in enumerate(zip(*sizes, strict=True))
+        ]
+        x, indices = (
+            ops.expand_v2(v, shape=[size[i] if c is None else c for i, c in enumerate(common)])
+            for v, size in zip((x, indices), sizes, strict=True)
+        )
+    return widened(lambda x: ops.take_along_axis(x, indices, Axis=axis), x)
