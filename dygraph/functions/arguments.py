@@ -12,6 +12,8 @@ _SPELLINGS = {
     "num_columns": "n_cols", "unbiased": "correction", "ddof": "correction",
     "repeat_times": "repetitions", "perm": "axes", "newshape": "shape",
 }  # fmt: skip
+# Types that all kernels have; a test of identity suffices, so the usual ones come first.
+_USUAL = _core.float32, _core.float64, _core.int64, _core.int32
 # Types that most kernels lack, by the type whose results, cast back, are the same.
 _WIDER = {
     "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
@@ -51,17 +53,24 @@ def axes(axis, rank, owner):
     return found
 
 
+_NUMBERS = bool, int, float
+
+
 def operands(owner, x1, x2):
     """Two operands as Variables of one type; one of them may be a Python number."""
-    numbers = bool, int, float
-    if type(x1) in numbers and type(x2) in numbers:
+    if isinstance(x1, Variable) and x1.dtype in _USUAL:
+        if type(x2) in _NUMBERS:
+            return x1, _core.literal(x2, x1.dtype)
+        if isinstance(x2, Variable) and x2.dtype is x1.dtype:
+            return x1, x2
+    if type(x1) in _NUMBERS and type(x2) in _NUMBERS:
         raise ArgumentTypeError(
             f"{owner}: one of the operands must be a Variable, got {x1} and {x2}. Convert numbers "
             "with dygraph.asarray()"
         )
     for x in (x1, x2):
         if not isinstance(x, Variable) and not hasattr(x, "__array_interface__"):
-            if type(x) not in numbers:
+            if type(x) not in _NUMBERS:
                 raise ArgumentTypeError(
                     f"{owner}: an operand must be a Variable or a number, got {kind_of(x)}. "
                     "Convert lists with dygraph.asarray()"
@@ -72,7 +81,9 @@ def operands(owner, x1, x2):
 def widened(compute, *values):
     """`compute` of Variables of one type, in a wider one where kernels lack theirs."""
     dtype = values[0].dtype
-    wider = None if dtype is None else _WIDER.get(dtype.name)
+    if dtype in _USUAL or dtype is None:
+        return compute(*values)
+    wider = _WIDER.get(dtype.name)
     if wider is None:
         return compute(*values)
     result = compute(*(v.astype(wider) for v in values))

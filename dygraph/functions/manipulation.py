@@ -279,7 +279,8 @@ def _one_type(arrays, owner):
         raise InvalidArgumentError(f"{owner}: there must be at least one Variable, got none")
     for x in arrays:
         check.variable(x, f"{owner}: an element of arrays")
-    return arrays if len({x.dtype for x in arrays}) == 1 else same_type(arrays)
+    dtype = arrays[0].dtype
+    return arrays if all(x.dtype is dtype for x in arrays) else same_type(arrays)
 
 
 def concat(arrays=None, axis=0, **spellings):
