@@ -1,5 +1,7 @@
 """Arguments that the functions share: other libraries' spellings, axes, operands, devices."""
 
+import numpy as np
+
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean_or_all, kind_of
 from dygraph.promotion import same_type
@@ -117,3 +119,29 @@ def place_of(device, owner):
 def on_device(x, device, owner):
     """`x` on a device; None: where it is."""
     return x if device is None else x.to(place_of(device, owner))
+
+
+_LISTS, _INT = (list, tuple), {int}
+
+
+def numbers(values, what):
+    if type(values) in _LISTS and _INT.issuperset(map(type, values)):
+        return values
+    if isinstance(values, (Variable, np.ndarray)):
+        values = values.tolist()
+    if hasattr(type(values), "__index__"):
+        values = [values]
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{what} must be a list of integers, got {kind_of(values)}")
+    return [check.integer(v, what) for v in values]
+
+
+def countable(x, axis, owner):
+    """The size of an axis, which is the number of results."""
+    axis = check.axis(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
+    n = x.shape[axis]
+    if type(n) is not int:
+        raise n.refused(f"the number of {owner}'s results is the size")
+    if n < 0:
+        raise check.unknown_size(x, axis, owner, ", and so is the number of results")
+    return n

@@ -135,14 +135,14 @@ PAIRS = {
         lambda x: np.sqrt((x**2).sum((1, 2))),
         DEEP,
     ),
-    "var": (lambda x: x.var(), lambda x: x.var(ddof=1), X),
+    "var": (lambda x: x.var(correction=1), lambda x: x.var(ddof=1), X),
     "var_axis": (
-        lambda x: F.var(x, 1, unbiased=False, keepdim=True),
+        lambda x: dygraph.var(x, 1, keepdim=True),
         lambda x: x.var(1, keepdims=True),
         X,
     ),
-    "var_axes": (lambda x: F.var(x, [0, 2]), lambda x: x.var((0, 2), ddof=1), DEEP),
-    "std": (lambda x: x.std(0), lambda x: x.std(0, ddof=1), X),
+    "var_axes": (lambda x: dygraph.var(x, [0, 2], unbiased=True), lambda x: x.var((0, 2), ddof=1), DEEP),
+    "std": (lambda x: x.std(0, unbiased=True), lambda x: x.std(0, ddof=1), X),
     "median": (lambda x: x.median(), np.median, X),
     "median_axis": (lambda x: F.median(x, 0), lambda x: np.median(x, 0), X),
     "median_kept": (
