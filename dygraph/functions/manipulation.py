@@ -249,7 +249,7 @@ def _one_type(arrays, owner):
     """A list of Variables of one type: of the promoted one where they differ."""
     if not isinstance(arrays, (list, tuple)):
         raise ArgumentTypeError(
-            f"{owner}: arrays must be a list of Variables, got {kind_of(arrays)}"
+            f"{owner}: arrays must be a list, got {kind_of(arrays)}. Write {owner}([x, y])"
         )
     if not arrays:
         raise InvalidArgumentError(
