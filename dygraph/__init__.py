@@ -143,12 +143,9 @@ _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
 # Functions that stay from Paddle 2 and torch, beside the standard's.
 _MORE = set(" ".join(ops.COMPOSED.values()).split())
-_NN = {"clip"}  # modules of `nn` that share their names with functions here
 
 bool = bool_
-for _name in _NN:
-    del globals()[_name]  # which the import of the module has bound
-del _name
+del clip  # the module, which is nn.clip; the function of this name loads at its first use
 
 
 def __getattr__(name):

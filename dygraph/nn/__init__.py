@@ -1,6 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
-from dygraph import clip as clip
+import importlib
+
 from dygraph.errors import did_you_mean
 from dygraph.lazily import find, names_of
 from dygraph.nn.activation import *
@@ -41,6 +42,8 @@ __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_L
 
 
 def __getattr__(name):
+    if name == "clip":  # the module beside this one; `dygraph.clip` is the function
+        return importlib.import_module("dygraph.clip")
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
