@@ -164,7 +164,7 @@ def __getattr__(name):
             f"module 'dygraph' has no attribute '{name}'; operators with their slots are in "
             f"dygraph.ops: dygraph.ops.{name}"
         )
-    hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
+    hint = "" if name.startswith("_") else errors.did_you_mean(name, [*__dir__(), *nn.__all__])
     hint = f" {spellings.OF_MODULE[name]}." if name in spellings.OF_MODULE else hint
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
