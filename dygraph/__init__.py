@@ -14,10 +14,10 @@ from dygraph import (
     beside,
     clip,
     errors,
-    functional,
     initializer,
     memory,
     nn,
+    ops,
     optimizer,
     regularizer,
     spellings,
@@ -90,9 +90,9 @@ _flags.warn_about_environment()
 beside.install()
 
 # Aliases of operators whose own name is Fluid's internal one.
-matmul = functional.matmul_v2
-reshape = functional.reshape2
-transpose = functional.transpose2
+matmul = ops.matmul_v2
+reshape = ops.reshape2
+transpose = ops.transpose2
 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
@@ -132,7 +132,7 @@ def __getattr__(name):
         return beside.load() if name == "static" else importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    for module in (nn, functional):
+    for module in (nn, ops):
         if name in module.__all__:
             return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -166,4 +166,4 @@ __all__ = sorted(
 
 
 def __dir__():
-    return sorted({*__all__, *_PYTHONS, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
+    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_LAZY, "__version__"})

@@ -1,6 +1,6 @@
 """Functions that compare elements: `allclose`, `unique`.
 
-`dygraph.functional` has them beside the operators they call. A function with the name of an
+`dygraph.ops` has them beside the operators they call. A function with the name of an
 operator replaces it, with the arguments of Paddle 2.
 """
 

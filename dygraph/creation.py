@@ -1,6 +1,6 @@
 """Functions that make tensors: constants, ranges, random numbers.
 
-`dygraph.functional` has them beside the operators. Sizes are lists of integers; the default element
+`dygraph.ops` has them beside the operators. Sizes are lists of integers; the default element
 type is float32, as in Paddle.
 """
 

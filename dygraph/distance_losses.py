@@ -32,7 +32,7 @@ def cosine_similarity(x1, x2, axis=1, eps=1e-8):
     >>> import dygraph
     >>> a = dygraph.to_variable([[3.0, 4.0], [1.0, 0.0]])
     >>> b = dygraph.to_variable([[6.0, 8.0], [0.0, 2.0]])
-    >>> dygraph.functional.cosine_similarity(a, b).tolist()
+    >>> dygraph.ops.cosine_similarity(a, b).tolist()
     [1.0, 0.0]
     """
     x1, x2 = same_shape("cosine_similarity", x1=x1, x2=x2)
@@ -59,7 +59,7 @@ def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
     >>> a = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]])
     >>> b = dygraph.to_variable([[0.0, 1.0], [1.0, 0.0]])
     >>> label = dygraph.to_variable([1.0, -1.0])
-    >>> dygraph.functional.cosine_embedding_loss(a, b, label, 0.25, reduction="none").tolist()
+    >>> dygraph.ops.cosine_embedding_loss(a, b, label, 0.25, reduction="none").tolist()
     [1.0, 0.75]
     """
     owner = "cosine_embedding_loss"
@@ -77,7 +77,7 @@ def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
     >>> import dygraph
     >>> x, other = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([1.0, 2.0])
     >>> label = dygraph.ones_like(x)
-    >>> dygraph.functional.margin_ranking_loss(x, other, label, reduction="none").tolist()
+    >>> dygraph.ops.margin_ranking_loss(x, other, label, reduction="none").tolist()
     [0.0, 1.0]
     """
     input, other, label = same_shape("margin_ranking_loss", input=input, other=other, label=label)
@@ -91,7 +91,7 @@ def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
 
     >>> import dygraph
     >>> distance, label = dygraph.to_variable([0.5, 0.25]), dygraph.to_variable([1.0, -1.0])
-    >>> dygraph.functional.hinge_embedding_loss(distance, label, reduction="none").tolist()
+    >>> dygraph.ops.hinge_embedding_loss(distance, label, reduction="none").tolist()
     [0.5, 0.75]
     """
     owner = "hinge_embedding_loss"
@@ -106,7 +106,7 @@ def soft_margin_loss(input, label, reduction="mean"):
 
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
-    >>> loss = dygraph.functional.soft_margin_loss(score, label, reduction="none")
+    >>> loss = dygraph.ops.soft_margin_loss(score, label, reduction="none")
     >>> loss.numpy().round(4).tolist()
     [0.6931, 900.0]
     """
@@ -135,7 +135,7 @@ def triplet_margin_loss(
     >>> import dygraph
     >>> x, positive = dygraph.to_variable([[0.0, 0.0]]), dygraph.to_variable([[0.0, 6.0]])
     >>> negative = dygraph.to_variable([[3.0, 4.0]])  # 6 away, 5 away, and a margin of 1
-    >>> round(dygraph.functional.triplet_margin_loss(x, positive, negative).item(), 4)
+    >>> round(dygraph.ops.triplet_margin_loss(x, positive, negative).item(), 4)
     2.0
     """
     owner = "triplet_margin_loss"
@@ -170,7 +170,7 @@ def npair_loss(anchor, positive, labels, l2_reg=0.002):
     --------
     >>> import dygraph
     >>> x, labels = dygraph.zeros([2, 3]), dygraph.to_variable([0, 1])
-    >>> round(dygraph.functional.npair_loss(x, x, labels).item(), 4)  # two alike: log(2)
+    >>> round(dygraph.ops.npair_loss(x, x, labels).item(), 4)  # two alike: log(2)
     0.6931
     """
     anchor, positive = same_shape("npair_loss", anchor=anchor, positive=positive)

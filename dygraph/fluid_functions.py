@@ -1,6 +1,6 @@
 """Functions of ``fluid.layers`` without an operator of that name, or with other defaults.
 
-`dygraph.functional` has them beside the operators, with Fluid's arguments. ``name`` is accepted and
+`dygraph.ops` has them beside the operators, with Fluid's arguments. ``name`` is accepted and
 not used, since an eager call has no name.
 """
 
@@ -76,7 +76,7 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
         "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
         " many.\n\n"
         f">>> import dygraph\n>>> x = dygraph.to_variable({rows})\n"
-        f">>> dygraph.functional.{operator}(x, dim=0).tolist()\n{result}"
+        f">>> dygraph.ops.{operator}(x, dim=0).tolist()\n{result}"
     )
     return function
 
@@ -102,7 +102,7 @@ def argmax(x, axis=0):
     """The index of the greatest element along `axis`, int64; the first of several.
 
     >>> import dygraph
-    >>> dygraph.functional.argmax(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    >>> dygraph.ops.argmax(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
     [1, 0]
     """
     check.variable(x, "argmax: x")
@@ -113,7 +113,7 @@ def argmin(x, axis=0):
     """The index of the least element along `axis`, int64; the first of several.
 
     >>> import dygraph
-    >>> dygraph.functional.argmin(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    >>> dygraph.ops.argmin(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
     [0, 1]
     """
     check.variable(x, "argmin: x")
@@ -124,7 +124,7 @@ def sums(input, out=None):
     """The sum of a list of variables of one shape; `out`, if given, is set to it.
 
     >>> import dygraph
-    >>> dygraph.functional.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
+    >>> dygraph.ops.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
     [2.0, 2.0]
     """
     total = ops.sum([input] if isinstance(input, _core.Variable) else list(input))
@@ -137,7 +137,7 @@ def has_inf(x):
     """True where an element is infinite: one bool.
 
     >>> import dygraph
-    >>> dygraph.functional.has_inf(dygraph.to_variable([1.0, float("inf")])).item()
+    >>> dygraph.ops.has_inf(dygraph.to_variable([1.0, float("inf")])).item()
     True
     """
     return ops.reduce_any(ops.isinf_v2(x), dim=[0], reduce_all=True)
@@ -147,7 +147,7 @@ def has_nan(x):
     """True where an element is no number: one bool.
 
     >>> import dygraph
-    >>> dygraph.functional.has_nan(dygraph.to_variable([1.0, float("inf")])).item()
+    >>> dygraph.ops.has_nan(dygraph.to_variable([1.0, float("inf")])).item()
     False
     """
     return ops.reduce_any(ops.isnan_v2(x), dim=[0], reduce_all=True)
@@ -157,7 +157,7 @@ def rank(input):
     """The number of axes, as a 0-d int32 variable.
 
     >>> import dygraph
-    >>> dygraph.functional.rank(dygraph.ones([2, 3])).item()
+    >>> dygraph.ops.rank(dygraph.ones([2, 3])).item()
     2
     """
     return _core.to_variable(len(check.variable(input, "rank: input").shape), None, "int32")
@@ -170,7 +170,7 @@ def clamp(input, min=None, max=None, output=None, name=None):
     """Every element clipped to [min, max]; None: no bound. `output` is set to it.
 
     >>> import dygraph
-    >>> dygraph.functional.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
+    >>> dygraph.ops.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
     [0.0, 0.5, 1.0]
     """
     clipped = check.variable(input, "clamp: input").clip(min, max)
@@ -182,7 +182,7 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 
     >>> import dygraph
     >>> one = dygraph.ones([2])
-    >>> dygraph.functional.addcmul(one, one, one, value=3.0).tolist()
+    >>> dygraph.ops.addcmul(one, one, one, value=3.0).tolist()
     [4.0, 4.0]
     """
     total = input + tensor1 * tensor2 * check.number(value, "addcmul: value")
@@ -194,7 +194,7 @@ def elementwise_equal(x, y, name=None):
 
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1, 2, 3]), dygraph.to_variable([1, 0, 3])
-    >>> dygraph.functional.elementwise_equal(x, y).tolist()
+    >>> dygraph.ops.elementwise_equal(x, y).tolist()
     [True, False, True]
     """
     return ops.equal(x, y)
@@ -204,7 +204,7 @@ def nonzero(input, as_tuple=False):
     """The indices of the elements that are not 0: ``[count, axes]``, or a column for each axis.
 
     >>> import dygraph
-    >>> dygraph.functional.nonzero(dygraph.to_variable([0.0, 3.0, 4.0])).tolist()
+    >>> dygraph.ops.nonzero(dygraph.to_variable([0.0, 3.0, 4.0])).tolist()
     [[1], [2]]
     """
     check.variable(input, "nonzero: input")
@@ -219,7 +219,7 @@ def scatter_nd(index, updates, shape, name=None):
 
     >>> import dygraph
     >>> places, values = dygraph.to_variable([[1], [3], [1]]), dygraph.to_variable([9.0, 7.0, 1.0])
-    >>> dygraph.functional.scatter_nd(places, values, [4]).tolist()
+    >>> dygraph.ops.scatter_nd(places, values, [4]).tolist()
     [0.0, 10.0, 0.0, 7.0]
     """
     check.variable(updates, "scatter_nd: updates")
@@ -233,7 +233,7 @@ def l2_normalize(x, axis, epsilon=1e-12, name=None):
     """``x / sqrt(sum(x^2) + epsilon)`` along `axis`, or along the only axis.
 
     >>> import dygraph
-    >>> dygraph.functional.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
+    >>> dygraph.ops.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
     array([0.6, 0.8])
     """
     check.variable(x, "l2_normalize: x")
@@ -260,7 +260,7 @@ def fsp_matrix(x, y):
     --------
     >>> import dygraph
     >>> x, y = dygraph.ones([1, 2, 3, 3]), dygraph.full([1, 1, 3, 3], 5.0)
-    >>> dygraph.functional.fsp_matrix(x, y).tolist()
+    >>> dygraph.ops.fsp_matrix(x, y).tolist()
     [[[5.0], [5.0]]]
     """
     shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
@@ -324,7 +324,7 @@ def image_resize(
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.functional.image_resize(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
+    >>> dygraph.ops.image_resize(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
     (1, 3, 8, 6)
     """
     names = {"BILINEAR": "bilinear", "NEAREST": "nearest", "TRILINEAR": "trilinear"}
@@ -345,7 +345,7 @@ def resize_bilinear(
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
-    >>> dygraph.functional.resize_bilinear(x, out_shape=[1, 3]).tolist()
+    >>> dygraph.ops.resize_bilinear(x, out_shape=[1, 3]).tolist()
     [[[[1.0, 2.0, 3.0]]]]
     """
     return image_resize(
@@ -362,7 +362,7 @@ def resize_nearest(
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
-    >>> dygraph.functional.resize_nearest(x, out_shape=[1, 4]).tolist()
+    >>> dygraph.ops.resize_nearest(x, out_shape=[1, 4]).tolist()
     [[[[1.0, 1.0, 3.0, 3.0]]]]
     """
     return image_resize(
@@ -378,7 +378,7 @@ def resize_trilinear(
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[[1.0]], [[3.0]]]]])
-    >>> dygraph.functional.resize_trilinear(x, out_shape=[3, 1, 1]).tolist()
+    >>> dygraph.ops.resize_trilinear(x, out_shape=[3, 1, 1]).tolist()
     [[[[[1.0]], [[2.0]], [[3.0]]]]]
     """
     return image_resize(
@@ -391,7 +391,7 @@ def image_resize_short(input, out_short_len, resample="BILINEAR"):
     """`image_resize` to a shorter side of `out_short_len`, with the proportions kept.
 
     >>> import dygraph
-    >>> dygraph.functional.image_resize_short(dygraph.ones([1, 1, 4, 6]), 8).shape
+    >>> dygraph.ops.image_resize_short(dygraph.ones([1, 1, 4, 6]), 8).shape
     (1, 1, 8, 12)
     """
     images.require_axes(input, 2, "image_resize_short")
@@ -423,7 +423,7 @@ def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
-    >>> dygraph.functional.adaptive_pool2d(x, [2, 1], "avg").tolist()
+    >>> dygraph.ops.adaptive_pool2d(x, [2, 1], "avg").tolist()
     [[[[1.0], [4.0]]]]
     """
     return _adaptive(2, input, pool_size, pool_type, require_index, "adaptive_pool2d")
@@ -434,7 +434,7 @@ def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.functional.adaptive_pool3d(x, 1).tolist()
+    >>> dygraph.ops.adaptive_pool3d(x, 1).tolist()
     [[[[[7.0]]]]]
     """
     return _adaptive(3, input, pool_size, pool_type, require_index, "adaptive_pool3d")
@@ -463,7 +463,7 @@ def uniform_random_batch_size_like(
 
     >>> import dygraph
     >>> x = dygraph.ones([5, 2])
-    >>> dygraph.functional.uniform_random_batch_size_like(x, [-1, 3]).shape
+    >>> dygraph.ops.uniform_random_batch_size_like(x, [-1, 3]).shape
     (5, 3)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
@@ -479,7 +479,7 @@ def gaussian_random_batch_size_like(
 
     >>> import dygraph
     >>> x = dygraph.ones([5, 2])
-    >>> dygraph.functional.gaussian_random_batch_size_like(x, [-1, 3]).shape
+    >>> dygraph.ops.gaussian_random_batch_size_like(x, [-1, 3]).shape
     (5, 3)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
@@ -502,7 +502,7 @@ def hsigmoid(
 
     >>> import dygraph
     >>> x, weight = dygraph.ones([1, 3]), dygraph.zeros([1, 3])
-    >>> loss = dygraph.functional.hsigmoid(x, dygraph.to_variable([[1]]), weight)
+    >>> loss = dygraph.ops.hsigmoid(x, dygraph.to_variable([[1]]), weight)
     >>> round(loss.item(), 4)  # one turn, even chances: log(2)
     0.6931
     """
@@ -538,7 +538,7 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
     --------
     >>> import dygraph
     >>> one = dygraph.to_variable([[1]])
-    >>> loss = dygraph.functional.sigmoid_focal_loss(dygraph.zeros([1, 1]), one, one)
+    >>> loss = dygraph.ops.sigmoid_focal_loss(dygraph.zeros([1, 1]), one, one)
     >>> round(loss.item(), 4)  # 0.25 * 0.5^2 * log(2)
     0.0433
     """

@@ -1,6 +1,6 @@
 """Functions of sequences, images and volumes that combine one or two operators.
 
-`dygraph.functional` has them beside the operators themselves. Arrays are ``[batch, channels, ...]``
+`dygraph.ops` has them beside the operators themselves. Arrays are ``[batch, channels, ...]``
 with one, two or three spatial axes. A sequence is computed as an image of height 1.
 """
 
@@ -67,7 +67,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     --------
     >>> import dygraph, numpy as np
     >>> x, w = (dygraph.to_variable(np.ones(s, "float32")) for s in ((1, 2, 5), (3, 2, 3)))
-    >>> dygraph.functional.conv1d(x, w).shape
+    >>> dygraph.ops.conv1d(x, w).shape
     (1, 3, 3)
     """
     require_axes(input, 1, "conv1d")
@@ -113,7 +113,7 @@ def conv1d_transpose(
     --------
     >>> import dygraph
     >>> x, w = dygraph.to_variable([[[1.0, 2.0]]]), dygraph.to_variable([[[1.0, 10.0]]])
-    >>> dygraph.functional.conv1d_transpose(x, w, stride=2).tolist()
+    >>> dygraph.ops.conv1d_transpose(x, w, stride=2).tolist()
     [[[1.0, 10.0, 2.0, 20.0]]]
     """
     require_axes(input, 1, "conv1d_transpose")
@@ -240,7 +240,7 @@ def max_pool1d(
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
-    >>> dygraph.functional.max_pool1d(x, 2).tolist()
+    >>> dygraph.ops.max_pool1d(x, 2).tolist()
     [[[5.0, 3.0]]]
     """
     return _max_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
@@ -272,7 +272,7 @@ def max_pool2d(
     --------
     >>> import dygraph, numpy as np
     >>> x = dygraph.to_variable(np.arange(16.0).reshape(1, 1, 4, 4))
-    >>> dygraph.functional.max_pool2d(x, 2).numpy().tolist()
+    >>> dygraph.ops.max_pool2d(x, 2).numpy().tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
     return _max_pool(2, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
@@ -285,7 +285,7 @@ def max_pool3d(
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.functional.max_pool3d(x, (1, 2, 2)).tolist()
+    >>> dygraph.ops.max_pool3d(x, (1, 2, 2)).tolist()
     [[[[[3.0]], [[7.0]]]]]
     """
     return _max_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
@@ -296,7 +296,7 @@ def avg_pool1d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=Fal
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
-    >>> dygraph.functional.avg_pool1d(x, 2).tolist()
+    >>> dygraph.ops.avg_pool1d(x, 2).tolist()
     [[[3.0, 2.5]]]
     """
     return _avg_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
@@ -325,7 +325,7 @@ def avg_pool2d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=Fal
     --------
     >>> import dygraph
     >>> x = dygraph.arange(16.0).reshape(1, 1, 4, 4)
-    >>> dygraph.functional.avg_pool2d(x, 2).tolist()
+    >>> dygraph.ops.avg_pool2d(x, 2).tolist()
     [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
     return _avg_pool(2, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
@@ -336,7 +336,7 @@ def avg_pool3d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=Fal
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.functional.avg_pool3d(x, (1, 2, 2)).tolist()
+    >>> dygraph.ops.avg_pool3d(x, (1, 2, 2)).tolist()
     [[[[[1.5]], [[5.5]]]]]
     """
     return _avg_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
@@ -347,7 +347,7 @@ def adaptive_avg_pool1d(input, output_size):
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 6)
-    >>> dygraph.functional.adaptive_avg_pool1d(x, 2).tolist()
+    >>> dygraph.ops.adaptive_avg_pool1d(x, 2).tolist()
     [[[1.0, 4.0]]]
     """
     return _adaptive(1, input, output_size, "avg")
@@ -375,9 +375,9 @@ def adaptive_avg_pool2d(input, output_size):
     --------
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
-    >>> dygraph.functional.adaptive_avg_pool2d(x, [2, 1]).tolist()
+    >>> dygraph.ops.adaptive_avg_pool2d(x, [2, 1]).tolist()
     [[[[1.0], [4.0]]]]
-    >>> dygraph.functional.adaptive_avg_pool2d(x, 2).tolist()  # the middle column is in both
+    >>> dygraph.ops.adaptive_avg_pool2d(x, 2).tolist()  # the middle column is in both
     [[[[0.5, 1.5], [3.5, 4.5]]]]
     """
     return _adaptive(2, input, output_size, "avg")
@@ -388,7 +388,7 @@ def adaptive_avg_pool3d(input, output_size):
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.functional.adaptive_avg_pool3d(x, 1).tolist()
+    >>> dygraph.ops.adaptive_avg_pool3d(x, 1).tolist()
     [[[[[3.5]]]]]
     """
     return _adaptive(3, input, output_size, "avg")
@@ -399,7 +399,7 @@ def adaptive_max_pool1d(input, output_size, return_mask=False):
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
-    >>> out, where = dygraph.functional.adaptive_max_pool1d(x, 2, return_mask=True)
+    >>> out, where = dygraph.ops.adaptive_max_pool1d(x, 2, return_mask=True)
     >>> out.tolist(), where.tolist()
     ([[[5.0, 3.0]]], [[[1, 3]]])
     """
@@ -411,7 +411,7 @@ def adaptive_max_pool2d(input, output_size, return_mask=False):
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
-    >>> dygraph.functional.adaptive_max_pool2d(x, [2, 1]).tolist()
+    >>> dygraph.ops.adaptive_max_pool2d(x, [2, 1]).tolist()
     [[[[2.0], [5.0]]]]
     """
     return _adaptive(2, input, output_size, "max", return_mask)
@@ -422,7 +422,7 @@ def adaptive_max_pool3d(input, output_size, return_mask=False):
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.functional.adaptive_max_pool3d(x, 1).tolist()
+    >>> dygraph.ops.adaptive_max_pool3d(x, 1).tolist()
     [[[[[7.0]]]]]
     """
     return _adaptive(3, input, output_size, "max", return_mask)
@@ -449,8 +449,8 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
     --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 5.0], [3.0, 2.0]]]])
-    >>> most, where = dygraph.functional.max_pool2d(x, 2, return_mask=True)
-    >>> dygraph.functional.max_unpool2d(most, where, 2).tolist()
+    >>> most, where = dygraph.ops.max_pool2d(x, 2, return_mask=True)
+    >>> dygraph.ops.max_unpool2d(most, where, 2).tolist()
     [[[[0.0, 5.0], [0.0, 0.0]]]]
     """
     require_axes(input, 2, "max_unpool2d")
@@ -500,7 +500,7 @@ def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
     --------
     >>> import dygraph
     >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
-    >>> dygraph.functional.local_response_norm(x, alpha=3.0, beta=0.5).tolist()
+    >>> dygraph.ops.local_response_norm(x, alpha=3.0, beta=0.5).tolist()
     [[[[0.5, 0.5]]]]
     """
     require_axes(input, 2, "local_response_norm")
@@ -549,7 +549,7 @@ def interpolate(
     --------
     >>> import dygraph, numpy as np
     >>> x = dygraph.to_variable(np.array([[[[1.0, 2.0]]]]))
-    >>> dygraph.functional.interpolate(x, scale_factor=[1, 2]).numpy().tolist()
+    >>> dygraph.ops.interpolate(x, scale_factor=[1, 2]).numpy().tolist()
     [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
     check.choice(mode, ("nearest", "bilinear", "trilinear"), "interpolate: mode")

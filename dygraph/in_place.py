@@ -83,9 +83,7 @@ def _normal(self, mean=0.0, std=1.0):
 
 
 def _unary(name):
-    return _in_place(
-        lambda x: getattr(ops, name)(x), f"{name}_", f"`dygraph.functional.{name}` in place."
-    )
+    return _in_place(lambda x: getattr(ops, name)(x), f"{name}_", f"`dygraph.ops.{name}` in place.")
 
 
 METHODS: dict = {

@@ -246,7 +246,7 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
     from dygraph import beside
 
     beside.load()
-    from static.ways.function import Captured
+    from dygraph.static.ways.function import Captured
 
     return Captured(function, input_spec, verify, dims)
 
@@ -290,7 +290,7 @@ class ProgramTranslator:
     def enable(enable_declarative):
         """Whether captured functions run programs (True, the default) or Python."""
         to_static(len)
-        from static.ways.function import Captured
+        from dygraph.static.ways.function import Captured
 
         Captured.enabled = bool(enable_declarative)
 

@@ -1,4 +1,4 @@
-"""Losses as functions that combine operators; `dygraph.functional` has them too.
+"""Losses as functions that combine operators; `dygraph.ops` has them too.
 
 Every loss takes its ``input`` first and its ``label`` second. They never broadcast: a label of
 another shape raises InvalidArgumentError (a ValueError) with both shapes. ``reduction`` is
@@ -50,7 +50,7 @@ def square_error_cost(input, label):
     --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
-    >>> dygraph.functional.square_error_cost(x, y).numpy()
+    >>> dygraph.ops.square_error_cost(x, y).numpy()
     array([0., 4.])
     """
     input, label = same_shape("square_error_cost", input=input, label=label)
@@ -62,7 +62,7 @@ def mse_loss(input, label, reduction="mean"):
 
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
-    >>> dygraph.functional.mse_loss(x, y).item()
+    >>> dygraph.ops.mse_loss(x, y).item()
     2.0
     """
     input, label = same_shape("mse_loss", input=input, label=label)
@@ -74,7 +74,7 @@ def l1_loss(input, label, reduction="mean"):
 
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
-    >>> dygraph.functional.l1_loss(x, y).item()
+    >>> dygraph.ops.l1_loss(x, y).item()
     1.0
     """
     input, label = same_shape("l1_loss", input=input, label=label)
@@ -97,7 +97,7 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
     --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[0.5, 3.0]])  # 0.5^2 / 2 and 3 - 0.5
-    >>> dygraph.functional.smooth_l1(x, dygraph.zeros_like(x)).tolist()
+    >>> dygraph.ops.smooth_l1(x, dygraph.zeros_like(x)).tolist()
     [[2.625]]
     """
     return ops.smooth_l1_loss(
@@ -124,7 +124,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     --------
     >>> import dygraph
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
-    >>> loss = dygraph.functional.binary_cross_entropy(p, label, reduction="none")
+    >>> loss = dygraph.ops.binary_cross_entropy(p, label, reduction="none")
     >>> loss.numpy().round(4).tolist()  # log(2) and log(4)
     [0.6931, 1.3863]
     """
@@ -150,7 +150,7 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None,
     --------
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
-    >>> loss = dygraph.functional.binary_cross_entropy_with_logits(score, label, reduction="none")
+    >>> loss = dygraph.ops.binary_cross_entropy_with_logits(score, label, reduction="none")
     >>> loss.numpy().round(4).tolist()
     [0.6931, 900.0]
     """
@@ -203,7 +203,7 @@ def softmax_cross_entropy(
     >>> import dygraph, numpy as np
     >>> scores = dygraph.to_variable(np.zeros((2, 4), "float32"))
     >>> label = dygraph.to_variable(np.array([1, 3]))
-    >>> bool(abs(dygraph.functional.softmax_cross_entropy(scores, label).item() - np.log(4)) < 1e-6)
+    >>> bool(abs(dygraph.ops.softmax_cross_entropy(scores, label).item() - np.log(4)) < 1e-6)
     True
     """
     owner = "softmax_cross_entropy"
@@ -269,7 +269,7 @@ def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, red
     --------
     >>> import dygraph
     >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
-    >>> loss = dygraph.functional.poisson_nll_loss(mean, count, log_input=False, reduction="none")
+    >>> loss = dygraph.ops.poisson_nll_loss(mean, count, log_input=False, reduction="none")
     >>> loss.numpy().round(4).tolist()  # 3 - 0 and 1 - 5 log(1)
     [3.0, 1.0]
     """
@@ -293,7 +293,7 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
 
     >>> import dygraph
     >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
-    >>> dygraph.functional.gaussian_nll_loss(x, y, dygraph.ones_like(x)).item()
+    >>> dygraph.ops.gaussian_nll_loss(x, y, dygraph.ones_like(x)).item()
     2.0
     """
     owner = "gaussian_nll_loss"
@@ -337,7 +337,7 @@ def ctc_loss(
     >>> import dygraph
     >>> scores = dygraph.zeros([1, 1, 2])  # one step, blank and another class alike
     >>> one = dygraph.to_variable([1])
-    >>> loss = dygraph.functional.ctc_loss(scores, dygraph.to_variable([[1]]), one, one)
+    >>> loss = dygraph.ops.ctc_loss(scores, dygraph.to_variable([[1]]), one, one)
     >>> round(loss.item(), 4)  # log(2)
     0.6931
     """
@@ -381,7 +381,7 @@ def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0):
     >>> import dygraph, numpy as np
     >>> steps = dygraph.to_variable(np.eye(3)[[[1, 1, 0, 2]]])
     >>> length = dygraph.to_variable([[4]])
-    >>> words, lengths = dygraph.functional.ctc_greedy_decoder(steps, blank=0, input_length=length)
+    >>> words, lengths = dygraph.ops.ctc_greedy_decoder(steps, blank=0, input_length=length)
     >>> words.tolist(), lengths.tolist()
     ([[1, 2, 0, 0]], [[2]])
     """
@@ -412,7 +412,7 @@ def dice_loss(input, label, epsilon=1e-5):
     --------
     >>> import dygraph
     >>> p, label = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]]), dygraph.to_variable([[0], [1]])
-    >>> round(dygraph.functional.dice_loss(p, label).item(), 4)  # one row right, one wrong
+    >>> round(dygraph.ops.dice_loss(p, label).item(), 4)  # one row right, one wrong
     0.5
     """
     input, label = check.variable(input, "dice_loss: input"), check.variable(label, "label")
@@ -462,7 +462,7 @@ def sampled_softmax_with_cross_entropy(
     --------
     >>> import dygraph
     >>> scores, label = dygraph.zeros([2, 1000]), dygraph.to_variable([[3], [7]])
-    >>> dygraph.functional.sampled_softmax_with_cross_entropy(scores, label, 5).shape
+    >>> dygraph.ops.sampled_softmax_with_cross_entropy(scores, label, 5).shape
     (2, 1)
     """
     owner = "sampled_softmax_with_cross_entropy"

@@ -1,6 +1,6 @@
 """Functions that change the shape, position or order of elements.
 
-`dygraph.functional` has them beside the operators they call. A function with the name of an
+`dygraph.ops` has them beside the operators they call. A function with the name of an
 operator replaces it, with the arguments of Paddle 2 (``axis``). Most are also methods of Variable.
 Gradients flow through all that keep the elements.
 """
@@ -439,7 +439,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.functional.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
+    >>> dygraph.ops.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
     [5.0, 1.0, 1.0, 5.0, 5.0]
     """
     rank = check.variable(x, "pad: x").ndim

@@ -1,6 +1,6 @@
 """Fluid's small functions of sequences and gates.
 
-The operators themselves, such as ``sequence_pool``, are in `dygraph.functional`.
+The operators themselves, such as ``sequence_pool``, are in `dygraph.ops`.
 """
 
 from dygraph import _core, check

@@ -1,6 +1,6 @@
 """Functions of linear algebra and spread: norms, products, variance.
 
-`dygraph.functional` has them beside the operators they call. A function with the name of an
+`dygraph.ops` has them beside the operators they call. A function with the name of an
 operator replaces it, with the arguments of Paddle 2 (``axis``).
 """
 
@@ -148,7 +148,7 @@ def norm(x, p="fro", axis=None, keepdim=False):
     --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[3.0, 4.0], [0.0, 5.0]])
-    >>> dygraph.functional.norm(x, axis=1).numpy()
+    >>> dygraph.ops.norm(x, axis=1).numpy()
     array([5., 5.])
     """
     over = _over(x, axis, "norm")

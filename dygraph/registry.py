@@ -2,7 +2,7 @@
 
 import os
 
-from dygraph import _core, functional
+from dygraph import _core, ops
 from dygraph.errors import ArgumentTypeError, kind_of
 
 __all__ = ["OpDescription", "explain", "load_library", "op_info", "op_names", "run_op"]
@@ -154,7 +154,7 @@ def op_names():
 def load_library(path):
     """Load a shared object of operators, kernels or devices, built against ``dygraph/include``.
 
-    `dygraph.functional` gets its operators. A library cannot be unloaded; loading it twice has no
+    `dygraph.ops` gets its operators. A library cannot be unloaded; loading it twice has no
     effect. Native code has all rights of this process: load only libraries that you trust.
 
     Parameters
@@ -189,7 +189,7 @@ def load_library(path):
     try:
         return _core.load_library(os.fspath(path))
     finally:
-        functional._add_operators()
+        ops._add_operators()
 
 
 def op_info(type):

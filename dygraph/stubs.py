@@ -1,7 +1,7 @@
 """Types for editors and mypy, written from the registry: ``python -m dygraph.stubs [DIR]``.
 
 The core and the operators exist only at run time, so their signatures are written to ``.pyi`` files
-beside the modules when the package is built: ``_core.pyi``, ``functional.pyi`` and the
+beside the modules when the package is built: ``_core.pyi``, ``ops.pyi`` and the
 ``__init__.pyi`` of the packages whose names load lazily. They are not kept in the repository.
 """
 
@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from dygraph import _core, functional, spellings
+from dygraph import _core, ops, spellings
 
 __all__ = ["generate", "write"]
 
@@ -357,7 +357,7 @@ _USED = "_Array, _DType, _Float, _Int, _Ints, _Number, Place, Variable, dtype"
 
 
 def _functional_stub():
-    body = "".join(_function(n, getattr(functional, n)) for n in functional.__all__)
+    body = "".join(_function(n, getattr(ops, n)) for n in ops.__all__)
     return f"{_HEAD}{_IMPORTS}from dygraph._core import {_USED}\n\n{body}"
 
 
@@ -379,9 +379,9 @@ def _package_stub():
             lines.append(
                 f"from dygraph import {name} as {name}\n" if inner else f"import {name} as {name}\n"
             )
-        elif value is getattr(functional, name, None):
-            lines.append(f"from dygraph.functional import {name} as {name}\n")
-        elif value is getattr(functional, getattr(value, "__name__", ""), None):
+        elif value is getattr(ops, name, None):
+            lines.append(f"from dygraph.ops import {name} as {name}\n")
+        elif value is getattr(ops, getattr(value, "__name__", ""), None):
             definitions.append(f"{name} = {value.__name__}\n")  # another name: matmul
         elif name in nn.__all__:
             lines.append(f"from dygraph.nn import {name} as {name}\n")
@@ -408,12 +408,12 @@ def generate():
     """The texts of the stubs by their path inside the package.
 
     >>> from dygraph import stubs
-    >>> "def relu(x: Variable) -> Variable: ..." in stubs.generate()["functional.pyi"]
+    >>> "def relu(x: Variable) -> Variable: ..." in stubs.generate()["ops.pyi"]
     True
     """
     return {
         "_core.pyi": _core_stub(),
-        "functional.pyi": _functional_stub(),
+        "ops.pyi": _functional_stub(),
         "__init__.pyi": _package_stub(),
         "optimizer/__init__.pyi": _optimizer_stub(),
     }

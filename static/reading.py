@@ -20,8 +20,8 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from static.program import Program, default_main_program, default_startup_program
-from static.variable import Variable
+from dygraph.static.program import Program, default_main_program, default_startup_program
+from dygraph.static.variable import Variable
 
 __all__ = ["Reader", "Source", "declare_reader", "read", "split"]
 
@@ -164,7 +164,8 @@ class Reader(Variable):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> main, startup = static.Program(), static.Program()
     >>> with static.program_guard(main, startup):
     ...     reader = static.layers.py_reader(2, shapes=[[-1, 2]], dtypes=["float32"])

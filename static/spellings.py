@@ -3,8 +3,8 @@
 Several of Fluid's modules serve both modes and are in `dygraph`; they can be imported under
 ``static`` as well, as the same modules. There is no module ``paddle``: it would hide an installed
 Paddle, or be hidden by it. Scripts for Fluid change only their import lines,
-``import paddle.fluid as fluid`` to ``import static as fluid``, ``import paddle`` to
-``import static as paddle``.
+``import paddle.fluid as fluid`` to ``import dygraph.static as fluid``, ``import paddle`` to
+``import dygraph.static as paddle``.
 """
 
 import importlib

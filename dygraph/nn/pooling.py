@@ -1,4 +1,4 @@
-"""Pooling layers over one, two and three axes: the functions of `dygraph.functional` as layers."""
+"""Pooling layers over one, two and three axes: the functions of `dygraph.ops` as layers."""
 
 from dygraph import check, images
 from dygraph.nn.layer import Layer

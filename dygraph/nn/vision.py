@@ -18,7 +18,7 @@ ops = _core.ops
 
 
 class Upsample(Layer):
-    """Resize images or volumes; see `dygraph.functional.interpolate`.
+    """Resize images or volumes; see `dygraph.ops.interpolate`.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ from dygraph.errors import (
     did_you_mean_or_all,
 )
 from dygraph.nn.activation import activation
+from dygraph.static.program import Variable, computes, default_main_program, default_startup_program
 from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, computes, default_main_program, default_startup_program
 
 __all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 

@@ -11,7 +11,7 @@ from dygraph import _core
 from dygraph.errors import ArgumentTypeError
 from dygraph.recording import modes
 from dygraph.sizes import Size
-from static.ways.graph import here, spot
+from dygraph.static.ways.graph import here, spot
 
 ops = _core.ops
 

@@ -12,9 +12,8 @@ from dygraph.errors import DygraphError
 from dygraph.nn.layer import Layer
 from dygraph.open_axes import BATCH, Inputs, double, more, one
 from dygraph.open_axes import Input as Sample
-from dygraph.tracing import Moment
-from static.ways.arguments import build, key_of, leaves, replaced, variables_in
-from static.ways.forced import (
+from dygraph.static.ways.arguments import build, key_of, leaves, replaced, variables_in
+from dygraph.static.ways.forced import (
     MOST,
     Endless,
     Map,
@@ -25,7 +24,8 @@ from static.ways.forced import (
     edge_text,
     total,
 )
-from static.ways.graph import Refused, first_line
+from dygraph.static.ways.graph import Refused, first_line
+from dygraph.tracing import Moment
 
 __all__ = ["Buffers", "Proof", "prove"]
 

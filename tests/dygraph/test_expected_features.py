@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph import nn
 from dygraph.optimizer import SGD, Adam
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import clip, optimizer, regularizer
+from dygraph import clip, optimizer, regularizer, static
 
 G = [np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.5, -1.0]), np.array([-1.0, 4.0, 0.0])]
 

@@ -5,7 +5,7 @@ import pytest
 
 import dygraph
 from dygraph import _core, clip, optimizer, regularizer
-from dygraph import functional as F
+from dygraph import ops as F
 
 IDS = np.array([3, 1, 3, 0, 3])
 HEIGHT, WIDTH = 7, 2

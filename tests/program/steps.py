@@ -6,7 +6,7 @@
 import numpy as np
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 from program.models import ConvNet, numbers
 
 

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from dygraph import jit, optimizer
+from dygraph import jit, optimizer, static
+from dygraph import ops as F
+from dygraph.static.program import OpRole
 from program import steps
 from program.models import numbers
-from static.program import OpRole
 
 clip, lr = dygraph.clip, dygraph.lr
 OPTIMIZERS = {
@@ -204,7 +203,7 @@ CHILD = """
     import sys
     import numpy as np
     import dygraph
-    import static
+    from dygraph import static
 
     traced = dygraph.jit.load(sys.argv[1])
     given = np.load(sys.argv[2])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
+import dygraph.static as fluid
 
 FOLDER = Path(__file__).parent / "reference"
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{}]+')

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from dygraph import nn
+from dygraph import nn, static
+from dygraph import ops as F
 
 STEPS, CLASSES = 50, 10
 

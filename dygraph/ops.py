@@ -6,7 +6,7 @@ functions that combine operators, from `dygraph.images` and `dygraph.losses`.
 
 Examples
 --------
->>> import dygraph.functional as F
+>>> import dygraph.ops as F
 >>> import dygraph
 >>> F.relu(dygraph.to_variable([-1.0, 2.0])).numpy()
 array([0., 2.])
@@ -75,7 +75,7 @@ def __getattr__(name):
         globals()[name] = find(f"dygraph.{_LAZY_NAMES[name]}", name)
         return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    raise AttributeError(f"dygraph.functional has no operator '{name}'.{hint}")
+    raise AttributeError(f"dygraph.ops has no operator '{name}'.{hint}")
 
 
 def __dir__():
