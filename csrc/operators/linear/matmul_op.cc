@@ -110,6 +110,7 @@ bool KeepsRows(const LoDCall& c) {
 }
 
 REGISTER_OPERATOR(matmul, DefineMatmul);
+REGISTER_LOD_ALSO(matmul, kY);
 REGISTER_LOD_RULE(matmul, KeepsRows);
 REGISTER_CPU_KERNEL(matmul, MatmulKernel, float, double);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);

@@ -116,6 +116,7 @@ bool KeepsRows(const LoDCall& c) {
 }
 
 REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
+REGISTER_LOD_ALSO(matmul_v2, kY);
 REGISTER_LOD_RULE(matmul_v2, KeepsRows);
 REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);
