@@ -3,6 +3,8 @@
 `tests/op/test_lod_rule.py` asks the operators; here stand the functions, methods and layers.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -24,15 +26,14 @@ BLOCKS = some(4, 2, 4)
 IDS = np.array([3, 0, 1, 1])
 COLUMN = some(4, 1)
 INPUTS = {"x": ROWS, "p": PLAIN, "z": BLOCKS, "ids": IDS, "one": COLUMN}
+INPUTS |= {"table": some(7, 3), "two": np.array([0, 2]), "turned": np.array([3, 2, 1, 0])}
 RAGGED = ("x", "z", "ids", "one")  # p is an ordinary variable of as many rows
 
 
-def table():
-    return dygraph.to_variable(some(7, 3))
-
-
-def columns(*numbers):
-    return dygraph.to_variable(np.array(numbers))
+@functools.cache
+def layer(name, *sizes):
+    """One layer for all three ways: what it makes at each call would differ."""
+    return getattr(nn, name)(*sizes)
 
 
 # Functions of the inputs, by the names of their parameters.
@@ -62,11 +63,11 @@ KEPT = {
     "permute": lambda z: z.permute(0, 2, 1),
     "flip": lambda x: dygraph.flip(x, [1]),
     "roll": lambda x: dygraph.roll(x, 1, 1),
-    "pad": lambda x: F.pad(x, paddings=[0, 0, 1, 1]),
+    "pad": lambda x: F.pad(x, [1, 1]),
     "tile": lambda x: dygraph.tile(x, [1, 2]),
     "expand": lambda one: dygraph.expand(one, [-1, 3]),
-    "index_select": lambda x: dygraph.index_select(x, columns(0, 2), 1),
-    "gather": lambda x: F.gather(x, columns(0, 2), axis=1),
+    "index_select": lambda x, two: dygraph.index_select(x, two, 1),
+    "gather": lambda x, two: F.gather(x, two, axis=1),
     # elementwise, from either side
     "x + 1": lambda x: x + 1,
     "1 - x": lambda x: 1 - x,
@@ -78,7 +79,6 @@ KEPT = {
     "one * p": lambda p, one: one * p,
     "row * x": lambda x, p: p.sum(0) * x,
     "maximum": lambda x, p: dygraph.maximum(p, x),
-    "x += p": lambda x, p: dygraph.add(x, p),
     "axis=0": lambda x: F.elementwise_mul(x, x[:, 0], axis=0),
     "axis=0 of a plain one": lambda x, p: F.elementwise_mul(p, x[:, 0], axis=0),
     "where": lambda x: dygraph.where(x > 0.5, x, 0.0),
@@ -117,26 +117,26 @@ KEPT = {
     "einsum": lambda x, p: dygraph.einsum("ij,jk->ik", x, p),
     "batched product": lambda z: F.bmm(z, z.transpose([0, 2, 1])),
     # tables
-    "one_hot": lambda ids: F.one_hot(ids, 5),
-    "table[ids]": lambda ids: F.gather(table(), ids),
-    "gather_nd": lambda ids: F.gather_nd(table(), ids.unsqueeze(1)),
+    "one_hot": lambda ids: F.one_hot(ids.unsqueeze(1), depth=5),
+    "table[ids]": lambda table, ids: F.gather(table, ids),
+    "gather_nd": lambda table, ids: F.gather_nd(table, ids.unsqueeze(1)),
     "take_along_axis": lambda x, ids: F.take_along_axis(x, ids.unsqueeze(1), Axis=1),
     # layers
-    "Linear": lambda x: nn.Linear(4, 3)(x),
-    "Embedding": lambda ids: nn.Embedding([5, 3])(ids),
-    "Dropout": lambda x: nn.Dropout(0.5)(x),
-    "LayerNorm": lambda x: nn.LayerNorm(4)(x),
-    "BatchNorm1D": lambda x: nn.BatchNorm1D(4)(x),
-    "PReLU": lambda x: nn.PReLU()(x),
-    "LSTM": lambda x: nn.LSTM(4, 3)(x)[0],
-    "GRU": lambda x: nn.GRU(4, 3)(x)[0],
-    "SimpleRNN": lambda x: nn.SimpleRNN(4, 3)(x)[0],
-    "MultiHeadAttention": lambda x: nn.MultiHeadAttention(4, 2)(x),
+    "Linear": lambda x: layer("Linear", 4, 3)(x),
+    "Embedding": lambda ids: layer("Embedding", (5, 3))(ids),
+    "Dropout": lambda x: layer("Dropout", 0.5)(x),
+    "LayerNorm": lambda x: layer("LayerNorm", 4)(x),
+    "BatchNorm1D": lambda x: layer("BatchNorm1D", 4)(x),
+    "PReLU": lambda x: layer("PReLU")(x),
+    "LSTM": lambda x: layer("LSTM", 4, 3)(x)[0],
+    "GRU": lambda x: layer("GRU", 4, 3)(x)[0],
+    "SimpleRNN": lambda x: layer("SimpleRNN", 4, 3)(x)[0],
+    "MultiHeadAttention": lambda x: layer("MultiHeadAttention", 4, 2)(x),
     "position encoding": lambda x: F.add_position_encoding(x, alpha=1.0, beta=1.0),
     # losses of each row
-    "cross entropy": lambda x, ids: F.softmax_with_cross_entropy(x, ids.unsqueeze(1))[1],
-    "of ragged labels": lambda p, ids: F.softmax_with_cross_entropy(p, ids.unsqueeze(1))[1],
-    "huber": lambda x, p: F.huber_loss(p, x, delta=1.0)[1],
+    "cross entropy": lambda x, ids: F.softmax_with_cross_entropy(x, ids.unsqueeze(1)),
+    "of ragged labels": lambda p, ids: F.softmax_with_cross_entropy(p, ids.unsqueeze(1)),
+    "huber": lambda x, p: F.huber_loss(p, x, delta=1.0),
 }
 
 LOST = {
@@ -165,7 +165,7 @@ LOST = {
     "w @ x": lambda x, p: p @ x,
     "einsum": lambda x, p: dygraph.einsum("ij,jk->ki", x, p),
     "column + x": lambda x, p: x[:, 0] + p,
-    "gather": lambda x: F.gather(x, columns(3, 2, 1, 0)),
+    "gather": lambda x, turned: F.gather(x, turned),
     "tile": lambda x: dygraph.tile(x, [2, 1]),
 }
 
@@ -236,7 +236,7 @@ TWO = {
     "stack": lambda x, y: dygraph.stack([x, y], 1),
     "concat": lambda x, y: dygraph.concat([x, y], 1),
     "sum": lambda x, y: F.sum([x, y]),
-    "huber": lambda x, y: F.huber_loss(x, y, delta=1.0)[1],
+    "huber": lambda x, y: F.huber_loss(x, y, delta=1.0),
     "a row's weight": lambda x, y: F.elementwise_mul(x, y[:, 0], axis=0),
 }
 
@@ -264,7 +264,7 @@ def test_levels_above_equal_sequences_agree():
 
 def test_the_fix_of_the_message():
     x, y = variable("x"), dygraph.to_variable(PLAIN, lod=OTHER)
-    assert (x + F.lod_reset(y, x)).lod() == OFFSETS
+    assert (x + F.lod_reset(y, y=x)).lod() == OFFSETS
     y.set_lod([])
     assert (x + y).lod() == OFFSETS
 
@@ -272,10 +272,10 @@ def test_the_fix_of_the_message():
 def test_a_mean_over_a_ragged_batch_is_over_its_rows():
     """cross_entropy: each row counts once, however its sequences are cut."""
     rows = variable("x")
-    logits = F.cross_entropy(F.softmax(rows), dygraph.to_variable(IDS[:, None], lod=OFFSETS))
+    losses = F.cross_entropy(F.softmax(rows), dygraph.to_variable(IDS[:, None], lod=OFFSETS))
     e = np.exp(ROWS.astype("float64"))
     want = -np.log(e[np.arange(4), IDS] / e.sum(1))
-    np.testing.assert_allclose(logits.numpy().ravel(), want, rtol=1e-5)
-    loss = dygraph.mean(logits)
-    assert loss.lod() == []
+    np.testing.assert_allclose(losses.numpy().ravel(), want, rtol=1e-5)
+    loss = dygraph.mean(losses)
+    assert losses.lod() == OFFSETS and loss.lod() == []
     np.testing.assert_allclose(loss.numpy(), want.mean(), rtol=1e-5)

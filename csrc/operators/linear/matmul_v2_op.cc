@@ -109,9 +109,10 @@ struct MatmulV2GradKernel {
 };
 }  // namespace grad
 
-// Rows of a matrix that is not transposed, or matrices of a batch; not those of a vector.
+// Rows of X, a matrix that is not transposed, or matrices of a batch; not those of a vector.
 bool KeepsRows(const LoDCall& c) {
   int rank = c.from.rank();
+  if (c.slot == kY && rank < 3) return false;
   return c.out.rank() <= rank && (rank > 2 || (rank == 2 && !c.attrs<MatmulV2Attrs>().trans_x));
 }
 
