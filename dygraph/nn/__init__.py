@@ -14,6 +14,7 @@ from dygraph.nn.pooling import *
 
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
+    from dygraph.nn.attention import *
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
+    "attention": "MultiHeadAttention scaled_dot_product_attention",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
@@ -31,8 +33,8 @@ _LAZY = {
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
     "rnn": "BiRNN GRU GRUCell GRUUnit LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
     "spectral": "SpectralNorm",
-    "transformer": "MultiHeadAttention Transformer TransformerDecoder TransformerDecoderLayer "
-    "TransformerEncoder TransformerEncoderLayer scaled_dot_product_attention",
+    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+    "TransformerEncoderLayer",
     "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)

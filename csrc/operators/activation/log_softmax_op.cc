@@ -1,6 +1,7 @@
 #include "kernels/softmax.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/activation/row_sum.h"
 
 namespace dygraph {
@@ -75,6 +76,9 @@ struct LogSoftmaxGradKernel {
 
 REGISTER_GRADIENT_SHAPES(log_softmax, {"X", "Out"});
 REGISTER_OPERATOR(log_softmax, DefineLogSoftmax);
+REGISTER_LOD_RULE(log_softmax, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<LogSoftmaxAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(log_softmax, LogSoftmaxKernel, float, double);
 REGISTER_OPERATOR(log_softmax_grad, grad::DefineLogSoftmaxGrad);
 REGISTER_CPU_KERNEL(log_softmax_grad, grad::LogSoftmaxGradKernel, float, double);

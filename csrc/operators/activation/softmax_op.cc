@@ -1,6 +1,7 @@
 #include "kernels/softmax.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/activation/row_sum.h"
 
 namespace dygraph {
@@ -123,6 +124,9 @@ struct SoftmaxGradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(softmax, {"X", "Out"});
 REGISTER_OPERATOR(softmax, DefineSoftmax);
+REGISTER_LOD_RULE(softmax, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<SoftmaxAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(softmax, SoftmaxKernel, float, double);
 REGISTER_OPERATOR(softmax_grad, grad::DefineSoftmaxGrad);
 REGISTER_CPU_KERNEL(softmax_grad, grad::SoftmaxGradKernel, float, double);

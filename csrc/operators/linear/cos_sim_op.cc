@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -99,6 +100,7 @@ struct CosSimKernel {
 };
 
 REGISTER_OPERATOR(cos_sim, DefineCosSim);
+REGISTER_LOD_ALSO(cos_sim, kY);
 REGISTER_CPU_KERNEL(cos_sim, CosSimKernel, float, double);
 
 }  // namespace

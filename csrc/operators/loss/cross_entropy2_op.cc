@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -67,6 +68,7 @@ struct CrossEntropy2Kernel {
 };
 
 REGISTER_OPERATOR(cross_entropy2, DefineCrossEntropy2);
+REGISTER_LOD_ALSO(cross_entropy2, kLabel);
 REGISTER_CPU_KERNEL(cross_entropy2, CrossEntropy2Kernel, float, double);
 
 }  // namespace

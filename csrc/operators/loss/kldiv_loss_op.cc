@@ -2,6 +2,7 @@
 
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -124,6 +125,7 @@ struct KldivGradKernel {
 
 REGISTER_GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
 REGISTER_OPERATOR(kldiv_loss, DefineKldiv);
+REGISTER_LOD_ALSO(kldiv_loss, kTarget);
 REGISTER_CPU_KERNEL(kldiv_loss, KldivKernel, float, double);
 REGISTER_OPERATOR(kldiv_loss_grad, grad::DefineKldivGrad);
 REGISTER_CPU_KERNEL(kldiv_loss_grad, grad::KldivGradKernel, float, double);

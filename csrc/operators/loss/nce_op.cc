@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/chosen_rows.h"
 #include "operators/labels.h"
 #include "operators/random/random.h"
@@ -382,6 +383,7 @@ struct NceGradGradKernel {
 using grad_grad::NceThird;
 
 REGISTER_OPERATOR(nce, DefineNce);
+REGISTER_LOD_ALSO(nce, kLabel);
 REGISTER_CPU_KERNEL(nce, NceKernel, float, double);
 REGISTER_OPERATOR(nce_grad, grad::DefineNceGrad);
 REGISTER_CPU_KERNEL(nce_grad, grad::NceGradKernel, float, double);

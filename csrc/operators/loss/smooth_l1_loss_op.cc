@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
@@ -234,6 +235,7 @@ struct SmoothL1GradGradKernel {
 using grad_grad::SmoothL1Third;
 
 REGISTER_OPERATOR(smooth_l1_loss, DefineSmoothL1);
+REGISTER_LOD_ALSO(smooth_l1_loss, kY);
 REGISTER_CPU_KERNEL(smooth_l1_loss, SmoothL1Kernel, float, double);
 REGISTER_OPERATOR(smooth_l1_loss_grad, grad::DefineSmoothL1Grad);
 REGISTER_CPU_KERNEL(smooth_l1_loss_grad, grad::SmoothL1GradKernel, float, double);

@@ -3,6 +3,7 @@
 
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -410,6 +411,7 @@ struct GradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
 REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
+REGISTER_LOD_ALSO(softmax_with_cross_entropy, kLabel);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad, grad::GradKernel, float, double);
