@@ -40,6 +40,10 @@ __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_L
 
 
 def __getattr__(name):
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module("dygraph.nn.functional")
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
@@ -47,4 +51,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY_NAMES, "functional"})

@@ -1,7 +1,7 @@
 """The losses of `dygraph.losses` as layers."""
 
-from dygraph import _core, check, loss_parts, losses
-from dygraph.errors import InvalidArgumentError
+from dygraph import check, loss_parts, losses
+from dygraph.nn.functional import loss as functional
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -10,8 +10,6 @@ __all__ = [
     "MarginRankingLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "TripletMarginLoss",
 ]  # fmt: skip
-
-ops = _core.ops
 
 
 class LossLayer(Layer):
@@ -200,14 +198,9 @@ class NLLLoss(LossLayer):
         self._ignore_index = check.integer(ignore_index, "NLLLoss: ignore_index")
 
     def forward(self, input, label):
-        weight = None if self._weight is None else loss_parts.constant(self._weight, input)
-        return ops.nll_loss(
-            input,
-            label,
-            weight=weight,
-            reduction=self._reduction,
-            ignore_index=self._ignore_index,
-        )[0]
+        return functional.nll_loss(
+            input, label, self._weight, self._ignore_index, self._reduction
+        )
 
 
 class KLDivLoss(LossLayer):
@@ -232,8 +225,7 @@ class KLDivLoss(LossLayer):
         super().__init__(reduction)
 
     def forward(self, input, label):
-        input, label = loss_parts.same_shape("KLDivLoss", input=input, label=label)
-        return ops.kldiv_loss(input, label, reduction=self._reduction)
+        return functional.kl_div(input, label, self._reduction)
 
 
 class HuberLoss(LossLayer):
@@ -255,20 +247,16 @@ class HuberLoss(LossLayer):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction)
-        self._delta = check.number(delta, f"{type(self).__name__}: the width of the square", 0)
-        if self._delta == 0:
-            raise InvalidArgumentError(
-                f"{type(self).__name__}: the width of the square must be above 0. "
-                "Use L1Loss for absolute values"
-            )
+        self._delta = functional.width(delta, "HuberLoss", "delta")
 
     def forward(self, input, label):
-        input, label = loss_parts.same_shape(type(self).__name__, input=input, label=label)
-        loss = ops.huber_loss(input, label, delta=self._delta)
-        return loss_parts.reduced(loss, self._reduction, "HuberLoss")
+        return functional.huber_loss(input, label, self._reduction, self._delta)
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, delta={self._delta}"
 
 
-class SmoothL1Loss(HuberLoss):
+class SmoothL1Loss(LossLayer):
     """``d^2 / (2 beta)`` for a difference below `beta`, ``|d| - beta / 2`` further out.
 
     Parameters
@@ -286,10 +274,14 @@ class SmoothL1Loss(HuberLoss):
     """
 
     def __init__(self, reduction="mean", beta=1.0):
-        super().__init__(reduction, beta)
+        super().__init__(reduction)
+        self._beta = functional.width(beta, "SmoothL1Loss", "beta")
 
     def forward(self, input, label):
-        return super().forward(input, label) / self._delta
+        return functional.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, beta={self._beta}"
 
 
 class SoftMarginLoss(LossLayer):

@@ -527,10 +527,11 @@ class InstanceNorm3D(InstanceNorm):
 
 
 class LocalResponseNorm(Layer):
-    """Each value divided by a power of the squares in the channels around it.
+    """Each value divided by a power of the mean square of the channels around it.
 
-    ``x / (k + alpha * sum of the squares in size channels around) ** beta`` for images
-    ``[batch, channels, height, width]`` (Krizhevsky, Sutskever and Hinton, 2012).
+    ``x / (k + alpha * mean of the squares of size channels around) ** beta`` for images ``[batch,
+    channels, height, width]``, as in PyTorch and Paddle 2. The paper (Krizhevsky, Sutskever and
+    Hinton, 2012) and Fluid's `lrn` take the sum.
 
     Parameters
     ----------
@@ -541,8 +542,8 @@ class LocalResponseNorm(Layer):
     Examples
     --------
     >>> import dygraph
-    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
-    >>> dygraph.nn.LocalResponseNorm(alpha=3.0, beta=0.5)(x).tolist()
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 15 / 5)
+    >>> dygraph.nn.LocalResponseNorm(alpha=15.0, beta=0.5)(x).tolist()
     [[[[0.5, 0.5]]]]
     """
 
