@@ -30,8 +30,6 @@ def _number(value, what, least=None):
 def _normalized(operator, x, axis, dtype, dim, owner):
     if dim is not None:
         axis = dim
-    if axis is None:
-        raise ArgumentTypeError(f"{owner}: axis must be an integer, got None. Write axis=-1")
     if isinstance(dtype, (bool, int)):
         raise ArgumentTypeError(
             f"{owner}: dtype must be an element type such as 'float32', got {kind_of(dtype)}"
