@@ -149,6 +149,7 @@ _VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
 _FIXES = {
     "activation": [("act", "act='relu' and the like")],
     "alpha": [("rho", "rho="), ("negative_slope", "negative_slope=")],
+    "batch_first": [("time_major", "time_major=False, the default, for batch_first=True")],
     "betas": [("beta1", "beta1=, beta2=")],
     "bias": [("bias_attr", "bias_attr=False leaves it out")],
     "device": [("dtype", "no argument: with dygraph.guard(place) around it")],
@@ -160,6 +161,7 @@ _FIXES = {
     "inplace": [("name", "no argument: x = layer(x)")],
     "kernel_size": [("filter_size", "filter_size="), ("pool_size", "pool_size=")],
     "momentum": [("learning_rate", "dygraph.optimizer.Momentum(learning_rate, momentum)")],
+    "negative_slope": [("alpha", "alpha=")],
     "nesterov": [("use_nesterov", "use_nesterov=")],
     "num_embeddings": [("size", "size=[num_embeddings, embedding_dim]")],
     "out_channels": [("num_filters", "num_filters=")],
@@ -169,6 +171,23 @@ _FIXES = {
     "units": [("output_dim", "output_dim=")],
     "weight_attr": [("param_attr", "param_attr=")],
 }
+
+
+def weight_attr(value, owner):
+    """`param_attr` of a layer whose weight is not optional. ArgumentTypeError for a bool."""
+    if isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"{owner}: param_attr must be a ParamAttr, an initializer or a name, got {value}. "
+            "Write bias_attr=False for a layer without a bias"
+        )
+    return value
+
+
+def flag(value, what):
+    """`value` as a bool. ArgumentTypeError for other numbers, which stand in the wrong place."""
+    if type(value) is not bool and value not in (0, 1):
+        raise ArgumentTypeError(f"{what} must be True or False, got {kind_of(value)}")
+    return bool(value)
 
 
 def _fix(name, names):

@@ -20,6 +20,15 @@ __all__ = [
 ops = _core.ops
 
 
+# The constructors' names of the operators' attributes, with their defaults.
+_ARGUMENTS = {
+    "strides": ("stride", 1),
+    "paddings": ("padding", 0),
+    "dilations": ("dilation", 1),
+    "groups": ("groups", 1),
+}
+
+
 class _Conv(Layer):
     """Base of the convolutions: arguments, parameters, bias and activation."""
 
@@ -77,6 +86,7 @@ class _Conv(Layer):
                 fan_in *= size
             shape = [filters, channels // groups, *window]
             initializer = Normal(0.0, (2.0 / fan_in) ** 0.5)
+        param_attr = check.weight_attr(param_attr, name)
         self.weight = self.create_parameter(shape, param_attr, default_initializer=initializer)
         self.bias = self.create_parameter([filters], bias_attr, is_bias=True)
 
@@ -96,9 +106,12 @@ class _Conv(Layer):
 
     def extra_repr(self):
         parts = [f"{self._channels}, {self._filters}, filter_size={list(self.weight.shape[2:])}"]
-        parts += [f"{name}={value}" for name, value in self._attrs.items() if name != "groups"]
-        if self._attrs["groups"] != 1:
-            parts.append(f"groups={self._attrs['groups']}")
+        for name, value in self._attrs.items():
+            given, usual = _ARGUMENTS.get(name, (name, None))
+            if value not in (usual, [usual] * self._axes):
+                parts.append(f"{given}={value}")
+        if self.bias is None:
+            parts.append("bias_attr=False")
         if self._act_name:
             parts.append(f"act='{self._act_name}'")
         return ", ".join(parts)

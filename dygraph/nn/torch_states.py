@@ -61,7 +61,11 @@ def translated(layer, state, given, from_torch):
             if last in _BUFFERS:
                 name = str(name)[: -len(last)] + _BUFFERS[last]
         value = _array(value)
-        result[name] = value.T if name in linear and value.ndim == 2 else value
+        if name in linear and value.ndim == 2:
+            value = value.T
+        elif name in state and state[name].ndim == 1 and value.size == state[name].size:
+            value = value.reshape(-1)  # of LayerNorm over several axes
+        result[name] = value
     return result
 
 

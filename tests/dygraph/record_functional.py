@@ -3,7 +3,8 @@
     python tests/dygraph/record_functional.py torch    # in an environment with torch
     python tests/dygraph/record_functional.py paddle   # in one with paddle
 
-write ``functional_torch.json`` and ``functional_paddle.json`` beside this file. A line is an
+write ``functional_torch.json``, ``layers_torch.json`` and ``functional_paddle.json`` beside this
+file; all are kept, 150 kB together. A line is an
 expression of `F`, the module of functions, and of the arrays below; or a pair, the peer's line and
 ours, where they differ for a reason.
 """
@@ -240,6 +241,78 @@ PADDLE = [
 
 LINES = {"torch": TORCH, "paddle": PADDLE}
 
+# A layer of torch.nn as it is made without further arguments, with the inputs of its call, and
+# ours where the line differs. Names of torch's layers of images end in a small d.
+LAYERS = [
+    *((f"{name}()", "x", None) for name in (
+        "Identity", "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Mish",
+        "Hardswish", "Hardsigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Softplus",
+        "Softsign", "LogSigmoid", "Sigmoid", "Tanh", "PReLU", "Dropout", "AlphaDropout")),
+    ("Softmax(-1)", "x", None), ("LogSoftmax(-1)", "x", None), ("PReLU(4)", "image", None),
+    ("ELU(0.5)", "x", None), ("LeakyReLU(0.25)", "x", None), ("Softplus(2.0, 1.0)", "x", None),
+    ("GELU('tanh')", "x", None), ("GELU('none')", "x", None),
+    ("Linear(4, 5)", "x", None), ("Linear(4, 4)", "x", None), ("Linear(4, 4)", "three", None),
+    ("Embedding(5, 4)", "ids", "Embedding([5, 4])"),
+    ("Conv1d(4, 6, 3)", "line", None), ("Conv2d(4, 6, 3)", "image", None),
+    ("Conv2d(4, 6, (3, 2), 2, 1, 1, 2)", "image", None), ("Conv3d(2, 3, 2)", "volume", None),
+    ("ConvTranspose1d(4, 3, 3)", "line", "Conv1DTranspose(4, 3, 3)"),
+    ("ConvTranspose2d(4, 3, 3, 2, 1, 1)", "image",
+     "Conv2DTranspose(4, 3, 3, stride=2, padding=1, output_padding=1)"),
+    ("ConvTranspose3d(2, 3, 2)", "volume", "Conv3DTranspose(2, 3, 2)"),
+    ("BatchNorm1d(4)", "x", None), ("BatchNorm1d(4)", "line", None),
+    ("BatchNorm2d(4)", "image", None), ("BatchNorm3d(2)", "volume", None),
+    ("BatchNorm2d(4).train()", "image", None), ("InstanceNorm1d(4)", "line", None),
+    ("InstanceNorm2d(4, affine=True)", "image", "InstanceNorm2D(4)"),
+    ("InstanceNorm3d(2)", "volume", None), ("LayerNorm(4)", "x", None),
+    ("LayerNorm([5, 6])", "image", None), ("GroupNorm(2, 4)", "image", "GroupNorm(4, 2)"),
+    ("RMSNorm(4)", "x", None), ("LocalResponseNorm(3)", "image", None),
+    ("MaxPool1d(2)", "line", None), ("MaxPool2d(3, 2, 1)", "image", None),
+    ("MaxPool3d(2)", "volume", None), ("AvgPool1d(2)", "line", None),
+    ("AvgPool2d((3, 2), 1)", "image", None), ("AvgPool3d(2)", "volume", None),
+    ("AvgPool2d(3, 2, 1)", "image", "AvgPool2D(3, 2, 1, exclusive=False)"),
+    ("AdaptiveAvgPool1d(3)", "line", None), ("AdaptiveAvgPool2d((3, 4))", "image", None),
+    ("AdaptiveAvgPool3d(2)", "volume", None), ("AdaptiveMaxPool1d(3)", "line", None),
+    ("AdaptiveMaxPool2d((3, 4))", "image", None), ("AdaptiveMaxPool3d(2)", "volume", None),
+    ("Flatten()", "image", None), ("PixelShuffle(2)", "image", None),
+    ("Unfold(2)", "image", None), ("Upsample(scale_factor=2)", "image", None),
+    ("Upsample(size=(7, 9), mode='bilinear')", "image", None),
+    ("UpsamplingBilinear2d(scale_factor=2)", "image", None),
+    ("UpsamplingNearest2d(scale_factor=2)", "image", None),
+    ("ZeroPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1])"),
+    ("ReflectionPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1], 'reflect')"),
+    ("RNN(4, 3, batch_first=True)", "three", "SimpleRNN(4, 3)"),
+    ("LSTM(4, 3, 2, batch_first=True)", "three", "LSTM(4, 3, 2)"),
+    ("GRU(4, 3, batch_first=True, bidirectional=True)", "three",
+     "GRU(4, 3, direction='bidirectional')"),
+    ("RNNCell(4, 3)", "x", "SimpleRNNCell(4, 3)"), ("LSTMCell(4, 3)", "x", None),
+    ("GRUCell(4, 3)", "x", None),
+    *((f"{name}()", args, None) for name, args in (
+        ("L1Loss", "x, y"), ("MSELoss", "x, y"), ("SmoothL1Loss", "x, y"), ("HuberLoss", "x, y"),
+        ("BCELoss", "q, bits"), ("BCEWithLogitsLoss", "x, bits"), ("CrossEntropyLoss", "x, c"),
+        ("CrossEntropyLoss", "x, ci"), ("CrossEntropyLoss", "x, t"),
+        ("CrossEntropyLoss", "image, cimg"), ("NLLLoss", "x, ci"), ("NLLLoss", "image, cimg"),
+        ("KLDivLoss", "x, t"), ("SoftMarginLoss", "x, signs"),
+        ("MarginRankingLoss", "x, y, signs"), ("HingeEmbeddingLoss", "x, signs"),
+        ("CosineEmbeddingLoss", "x, y, sign3"), ("TripletMarginLoss", "x, y, z"),
+        ("PoissonNLLLoss", "x, v"), ("GaussianNLLLoss", "x, y, v"),
+        ("CTCLoss", "steps, words, long, short"))),
+    ("CrossEntropyLoss(label_smoothing=0.25)", "x, c", None),
+    ("KLDivLoss(reduction='batchmean', log_target=True)", "x, y", None),
+    ("SmoothL1Loss(beta=0.5)", "x, y", None), ("HuberLoss('sum', 0.5)", "x, y", None),
+    ("MarginRankingLoss(0.5)", "x, y, signs", None),
+    ("TripletMarginLoss(2.0, 3.0, 1e-3, True)", "x, y, z", None),
+]  # fmt: skip
+
+
+def weight(name, shape):
+    """The value of a parameter or buffer; what ends in var is a variance."""
+    made = wave(*shape, start=len(name))
+    return np.exp(made) if name.endswith("var") else made
+
+
+def our_line(line, own):
+    return own or re.sub(r"(?<=[123])d\b", "D", line)
+
 
 def names_in(line):
     import ast
@@ -309,7 +382,33 @@ def record(peer):
     return found
 
 
+def record_layers():
+    import torch
+
+    found = {}
+    for line, names, _ in LAYERS:
+        layer = eval(line, vars(torch.nn)).double()
+        if not line.endswith("train()"):
+            layer.eval()
+        state = {n: list(t.shape) for n, t in layer.state_dict().items()}
+        layer.load_state_dict(
+            {n: torch.tensor(weight(n, shape)) for n, shape in state.items()}, strict=False
+        )
+        out = layer(*(torch.tensor(ARRAYS[n]) for n in names.split(", ")))
+        out = (out[0] if isinstance(out, tuple) else out).detach().numpy()
+        found[f"{line} of {names}"] = {
+            "state": state, "shape": list(out.shape), "value": digest(out)
+        }  # fmt: skip
+    return found
+
+
+def write(name, entries):
+    text = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in entries.items())
+    (HERE / f"{name}.json").write_text("{\n" + text + "\n}\n")
+
+
 if __name__ == "__main__":
     which = sys.argv[1]
-    text = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in record(which).items())
-    (HERE / f"functional_{which}.json").write_text("{\n" + text + "\n}\n")
+    write(f"functional_{which}", record(which))
+    if which == "torch":
+        write("layers_torch", record_layers())

@@ -22,6 +22,7 @@ RECORDS = {
     peer: json.loads((recorded.HERE / f"functional_{peer}.json").read_text())
     for peer in ("torch", "paddle")
 }
+LAYERS = json.loads((recorded.HERE / "layers_torch.json").read_text())
 LINES = [(peer, pair) for peer, pairs in recorded.LINES.items() for pair in pairs]
 # The result's type is ours where it is no number that a gradient flows through.
 TYPES = {"F.max_pool2d(image, 2, return_indices=True)[1]": "int32",
@@ -115,6 +116,27 @@ def test_a_traced_line_has_the_bits_of_an_eager_one(line):
     got = program([leaf(n) for n in names])
     for value in (made, got[0]):
         assert value.numpy().tobytes() == expected.numpy().tobytes()
+
+
+# Layers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "names", "own"), recorded.LAYERS, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_layer_gives_torchs_values_with_torchs_state(line, names, own):
+    want = LAYERS[f"{line} of {names}"]
+    layer = eval(recorded.our_line(line, own), vars(nn) | {n: getattr(nn, n) for n in nn.__all__})
+    layer.to(dtype="float64")
+    if not line.endswith("train()"):
+        layer.eval()
+    state = {n: recorded.weight(n, shape) for n, shape in want["state"].items()}
+    if state:  # torch's InstanceNorm has no parameters; ours are 1 and 0
+        assert not layer.set_state_dict(state, from_torch=True)
+    out = layer(*(leaf(n) for n in names.split(", ")))
+    out = out[0] if isinstance(out, tuple) else out
+    assert list(out.shape) == want["shape"]
+    close(recorded.digest(out.numpy()), want["value"])
 
 
 # What differs, and wrong arguments ---------------------------------------------------------------
