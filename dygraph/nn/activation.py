@@ -493,7 +493,7 @@ class PRelu(Layer):
     def extra_repr(self):
         shape = {"channel": f", channel={self.weight.size}"}
         if self._mode == "element":
-            return f"mode='element', input_shape={[-1, *self.weight.shape[1:]]}"
+            return f"mode='element', input_shape={list(self.weight.shape)}"
         return f"mode='{self._mode}'{shape.get(self._mode, '')}"
 
 

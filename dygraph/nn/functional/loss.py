@@ -127,6 +127,12 @@ def cross_entropy(
             f"soft_label={soft_label}, got {label.dtype}. Convert it with "
             f"astype('{input.dtype.name if soft_label else 'int64'}')"
         )
+    if soft and soft_label is None and label.ndim != input.ndim:
+        raise ArgumentTypeError(
+            f"cross_entropy: label must hold int64 or int32 classes, or probabilities of the shape "
+            f"of input {list(input.shape)}, got {label.dtype} of shape {list(label.shape)}. Convert "
+            "classes with astype('int64')"
+        )
     if axis is None:
         axis = _class_axis(input, label, soft)
     return losses.softmax_cross_entropy(
