@@ -196,7 +196,8 @@ def chunks_of(arrays):
             f"save: an .npz archive holds Variables and arrays by name, got {got} for '{name}'. "
             "Save nested data under a name that ends in .safetensors"
         )
-    return _written(held, _OWN if all(isinstance(v, _core.Variable) for v in held.values()) else b"")
+    ours = all(isinstance(v, _core.Variable) for v in held.values())
+    return _written(held, _OWN if ours else b"")
 
 
 def _written(held, comment):

@@ -304,14 +304,17 @@ class Conv2DTranspose(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size : int or (int, int)
-    output_size : int or (int, int), optional
-    padding, stride, dilation : int or (int, int)
-    groups, param_attr, bias_attr, use_cudnn, act, dtype
-        As of `Conv2D`. Weights are initialised by `Xavier`.
+    filter_size, stride, padding : int or (int, int)
     output_padding : int or (int, int)
         Additional pixels over the smallest output, less than `stride`; alternative to
         `output_size`.
+    dilation : int or (int, int)
+        From here on by name: PyTorch and Paddle order these arguments differently. Fluid's order is
+        that of `dygraph.fluid_layers`.
+    groups : int, optional
+    output_size : int or (int, int), optional
+    param_attr, bias_attr, use_cudnn, act, dtype
+        As of `Conv2D`. Weights are initialised by `Xavier`.
 
     Attributes
     ----------
@@ -335,17 +338,18 @@ class Conv2DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        output_size=None,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         use_cudnn=True,
         act=None,
         dtype=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -361,10 +365,8 @@ class Conv1DTranspose(_Conv):
 
     Parameters
     ----------
-    num_channels, num_filters, filter_size : int
-    output_size : int, optional
-    padding, stride, dilation : int
-    groups, param_attr, bias_attr, act, dtype, output_padding
+    num_channels, num_filters, filter_size, stride, padding, output_padding, dilation : int
+    groups, output_size, param_attr, bias_attr, act, dtype
         As of `Conv2DTranspose`.
 
     Attributes
@@ -391,16 +393,17 @@ class Conv1DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        output_size=None,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         act=None,
         dtype=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -428,8 +431,8 @@ class Conv3DTranspose(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size, padding, stride, dilation : int or (int, int, int)
-    groups, param_attr, bias_attr, use_cudnn, act, dtype, output_size, output_padding
+    filter_size, stride, padding, output_padding, dilation : int or (int, int, int)
+    groups, output_size, param_attr, bias_attr, use_cudnn, act, dtype
         As of `Conv2DTranspose`.
 
     Attributes
@@ -455,17 +458,18 @@ class Conv3DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         use_cudnn=True,
         act=None,
         dtype=None,
-        output_size=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,

@@ -144,9 +144,7 @@ class AlphaDropout(Layer):
         self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
 
     def forward(self, input):
-        return drop.of_alpha(
-            input, self._p, self.training, self._by_channel, type(self).__name__
-        )
+        return drop.of_alpha(input, self._p, self.training, self._by_channel, type(self).__name__)
 
     def extra_repr(self):
         return f"p={self._p}"

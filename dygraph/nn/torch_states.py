@@ -1,4 +1,4 @@
-"""States of PyTorch's modules: Linear weights lie transposed there, and buffers have other names."""
+"""States of PyTorch: Linear weights lie transposed there, and buffers have other names."""
 
 import sys
 

@@ -103,7 +103,8 @@ TORCH = [
     "F.poisson_nll_loss(x, v, full=True)", "F.poisson_nll_loss(x, v, reduction='none')",
     "F.gaussian_nll_loss(x, y, v)", "F.gaussian_nll_loss(x, target=y, var=v, full=True)",
     # Distances and margins
-    "F.cosine_similarity(x, y)", "F.cosine_similarity(x, y, dim=0)", "F.cosine_similarity(x, y, -1)",
+    "F.cosine_similarity(x, y)", "F.cosine_similarity(x, y, dim=0)",
+    "F.cosine_similarity(x, y, -1)",
     "F.pairwise_distance(x, y)", "F.pairwise_distance(x, y, p=3, keepdim=True)",
     ("F.pairwise_distance(x1=x, x2=y, eps=0.1)", "F.pairwise_distance(x, y, eps=0.1)"),
     "F.cosine_embedding_loss(x, y, sign3)",
@@ -156,9 +157,11 @@ TORCH = [
     "F.local_response_norm(image, size=3, alpha=0.5, beta=0.5, k=2.0)", "F.normalize(x)",
     "F.normalize(image, p=2.0, dim=1)", "F.normalize(x, p=1, dim=0)", "F.normalize(x, 3.0, -1)",
     # The rest
-    ("F.linear(x, wide)", "F.linear(x, wide.T)"), ("F.linear(x, wide, o5)", "F.linear(x, wide.T, o5)"),
+    ("F.linear(x, wide)", "F.linear(x, wide.T)"),
+    ("F.linear(x, wide, o5)", "F.linear(x, wide.T, o5)"),
     "F.bilinear(x, y, three, o5)", "F.embedding(ids, wide)",
-    ("F.one_hot(c)", "F.one_hot(c, dtype='int64')"), ("F.one_hot(c, 6)", "F.one_hot(c, 6, dtype='int64')"),
+    ("F.one_hot(c)", "F.one_hot(c, dtype='int64')"),
+    ("F.one_hot(c, 6)", "F.one_hot(c, 6, dtype='int64')"),
     "F.dropout(x, 0.5, False)", "F.dropout(x, p=0.3, training=False)", "F.dropout(x, 0.0)",
     "F.alpha_dropout(x, 0.5, False)", "F.dropout2d(image, 0.0)", "F.dropout1d(line, 0.5, False)",
     "F.dropout3d(volume, p=0.5, training=False)", "F.feature_alpha_dropout(line, 0.0, True)",
@@ -317,7 +320,9 @@ def our_line(line, own):
 def names_in(line):
     import ast
 
-    used = {node.id for node in ast.walk(ast.parse(line, mode="eval")) if isinstance(node, ast.Name)}
+    used = {
+        node.id for node in ast.walk(ast.parse(line, mode="eval")) if isinstance(node, ast.Name)
+    }
     return sorted(used & set(ARRAYS))
 
 
@@ -371,8 +376,11 @@ def record(peer):
         value = out.detach().numpy()
         entry = {"shape": list(value.shape), "type": str(value.dtype), "value": digest(value)}
         if value.dtype.kind == "f":
-            factors = torch.tensor(probe(value.shape)) if peer == "torch" else paddle.to_tensor(
-                probe(value.shape))
+            factors = (
+                torch.tensor(probe(value.shape))
+                if peer == "torch"
+                else paddle.to_tensor(probe(value.shape))
+            )
             (out * factors).sum().backward()
             grads = {n: v.grad for n, v in given.items() if v.grad is not None}
             entry["grads"] = {n: digest(g.numpy()) for n, g in grads.items()}

@@ -232,7 +232,8 @@ class TestParamAttr:
     def test_short_forms(self):
         assert nn.Linear(2, 2, param_attr="v").weight.name == "v"
         assert nn.Linear(2, 2, param_attr=initializer.Constant(1.0)).weight.numpy().all()
-        assert nn.Linear(2, 2, param_attr=False).weight is None
+        with pytest.raises(TypeError, match="Write bias_attr=False for a layer without a bias"):
+            nn.Linear(2, 2, param_attr=False)
 
     def test_bad(self):
         for kwargs in (

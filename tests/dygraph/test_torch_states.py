@@ -136,7 +136,9 @@ def test_a_state_of_our_own_needs_no_word():
     a, b = Net(), Net()
     assert not b.set_state_dict(a.state_dict())
     assert b.a.weight.numpy().tolist() == a.a.weight.numpy().tolist()
-    assert not nn.Linear(1, 1).set_state_dict({"weight": [[2.0]] * np.ones((1, 1)), "bias": np.ones(1)})
+    assert not nn.Linear(1, 1).set_state_dict(
+        {"weight": [[2.0]] * np.ones((1, 1)), "bias": np.ones(1)}
+    )
     by_name = nn.Linear(2, 2)
     with pytest.raises(ValueError, match="from_torch must be given"):
         by_name.set_state_dict(

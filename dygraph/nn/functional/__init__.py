@@ -20,6 +20,7 @@ from dygraph.nn.functional import (
     attention,
     common,
     conv,
+    distance,
     drop,
     loss,
     norm,
@@ -29,6 +30,7 @@ from dygraph.nn.functional.activation import *
 from dygraph.nn.functional.attention import *
 from dygraph.nn.functional.common import *
 from dygraph.nn.functional.conv import *
+from dygraph.nn.functional.distance import *
 from dygraph.nn.functional.drop import *
 from dygraph.nn.functional.loss import *
 from dygraph.nn.functional.norm import *
@@ -36,16 +38,14 @@ from dygraph.nn.functional.pooling import *
 
 __all__ = sorted(
     name
-    for module in (activation, attention, common, conv, drop, loss, norm, pooling)
+    for module in (activation, attention, common, conv, distance, drop, loss, norm, pooling)
     for name in module.__all__
 )
 
 
 def __getattr__(name):
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    raise AttributeError(
-        f"dygraph.nn.functional has no function '{name}'.{hint}"
-    )
+    raise AttributeError(f"dygraph.nn.functional has no function '{name}'.{hint}")
 
 
 def __dir__():

@@ -27,16 +27,12 @@ def _number(value, what, least=None):
 # Along an axis ------------------------------------------------------------------------------------
 
 
-def _normalized(operator, x, axis, dtype, dim, owner):
-    if dim is not None:
-        axis = dim
+def _converted(x, dtype, owner):
     if isinstance(dtype, (bool, int)):
         raise ArgumentTypeError(
             f"{owner}: dtype must be an element type such as 'float32', got {kind_of(dtype)}"
         )
-    if dtype is not None:
-        x = check.variable(x, f"{owner}: x").astype(dtype)
-    return operator(x, axis)
+    return check.variable(x, f"{owner}: x").astype(dtype)
 
 
 def softmax(x, axis=-1, dtype=None, *, dim=None):
@@ -69,9 +65,11 @@ def softmax(x, axis=-1, dtype=None, *, dim=None):
     >>> F.softmax(dygraph.to_variable([[0.0, 0.0]])).tolist()
     [[0.5, 0.5]]
     """
-    if dtype is None and dim is None:
-        return _softmax(x, axis)
-    return _normalized(_softmax, x, axis, dtype, dim, "softmax")
+    if dim is not None:
+        axis = dim
+    if dtype is not None:
+        x = _converted(x, dtype, "softmax")
+    return _softmax(x) if axis == -1 else _softmax(x, axis)
 
 
 def log_softmax(x, axis=-1, dtype=None, *, dim=None):
@@ -83,9 +81,11 @@ def log_softmax(x, axis=-1, dtype=None, *, dim=None):
     >>> F.log_softmax(dygraph.to_variable([[7.0, -900.0]])).tolist()
     [[0.0, -907.0]]
     """
-    if dtype is None and dim is None:
-        return _log_softmax(x, axis)
-    return _normalized(_log_softmax, x, axis, dtype, dim, "log_softmax")
+    if dim is not None:
+        axis = dim
+    if dtype is not None:
+        x = _converted(x, dtype, "log_softmax")
+    return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
 
 
 def softmin(x, axis=-1, dtype=None, *, dim=None):
@@ -339,7 +339,7 @@ def hardsigmoid(x):
     PyTorch's and Paddle 2's slope is 1/6; Fluid's `hard_sigmoid` has 0.2.
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).tolist()
+    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).numpy().round(4).tolist()
     [0.0, 0.5, 0.75]
     """
     return ops.hard_sigmoid(x, slope=1 / 6, offset=0.5)
@@ -425,7 +425,9 @@ def softplus(x, beta=1.0, threshold=20.0):
     >>> F.softplus(dygraph.to_variable([0.0, 50.0])).numpy().round(4).tolist()
     [0.6931, 50.0]
     """
-    return ops.softplus(x, _number(beta, "softplus: beta"), _number(threshold, "softplus: threshold"))
+    return ops.softplus(
+        x, _number(beta, "softplus: beta"), _number(threshold, "softplus: threshold")
+    )
 
 
 @spelled

@@ -48,7 +48,7 @@ def linear(x, weight, bias=None):
     --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x, weight = dygraph.to_variable([[1.0, 2.0]]), dygraph.to_variable([[3.0], [10.0]])
-    >>> F.linear(x, weight, dygraph.ones(1)).tolist()
+    >>> F.linear(x, weight, dygraph.ones([1], x.dtype)).tolist()
     [[24.0]]
     """
     size = check.variable(x, "linear: x").shape[-1:]
@@ -96,7 +96,7 @@ def bilinear(x1, x2, weight, bias=None):
     --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x = dygraph.to_variable([[1.0, 2.0]])
-    >>> F.bilinear(x, x, dygraph.ones(3, 2, 2)).tolist()
+    >>> F.bilinear(x, x, dygraph.ones([3, 2, 2], x.dtype)).tolist()
     [[9.0, 9.0, 9.0]]
     """
     out = ops.bilinear_tensor_product(x1, x2, weight)
@@ -546,15 +546,13 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> x, grid = dygraph.to_variable([[[[1.0, 3.0]]]]), dygraph.zeros(1, 1, 1, 2)
-    >>> F.grid_sample(x, grid, align_corners=True).tolist()
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> F.grid_sample(x, dygraph.zeros([1, 1, 1, 2], x.dtype), align_corners=True).tolist()
     [[[[2.0]]]]
     """
     corners = _corners(align_corners, "grid_sample")
     check.choice(mode, ("bilinear", "nearest"), "grid_sample: mode")
-    return ops.grid_sampler(
-        x, grid, mode=mode, padding_mode=padding_mode, align_corners=corners
-    )
+    return ops.grid_sampler(x, grid, mode=mode, padding_mode=padding_mode, align_corners=corners)
 
 
 @spelled

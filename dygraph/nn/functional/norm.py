@@ -208,9 +208,7 @@ def _no_running(owner, **given):
 
 
 @spelled
-def instance_norm(
-    x, running_mean=None, running_var=None, weight=None, bias=None, *, epsilon=1e-5
-):
+def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, *, epsilon=1e-5):
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, each channel of each sample.
 
     Ulyanov, Vedaldi and Lempitsky, 2016.

@@ -147,9 +147,7 @@ def avg_pool2d(
     >>> F.avg_pool2d(x, (1, 2), padding=(0, 1), exclusive=True).tolist()
     [[[[1.0, 1.0]]]]
     """
-    return _averages(
-        2, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad
-    )
+    return _averages(2, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad)
 
 
 @spelled
@@ -165,9 +163,7 @@ def avg_pool1d(
     >>> F.avg_pool1d(dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]]), 2).tolist()
     [[[3.0, 2.5]]]
     """
-    return _averages(
-        1, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad
-    )
+    return _averages(1, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad)
 
 
 @spelled
@@ -181,9 +177,7 @@ def avg_pool3d(
     >>> F.avg_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), (1, 2, 2)).tolist()
     [[[[[1.5]], [[5.5]]]]]
     """
-    return _averages(
-        3, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad
-    )
+    return _averages(3, x, kernel_size, stride, padding, ceil_mode, exclusive, count_include_pad)
 
 
 @spelled

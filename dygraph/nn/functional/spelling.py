@@ -78,7 +78,7 @@ def spelled(function):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if not names.issuperset(kwargs):
+        if kwargs and not names.issuperset(kwargs):
             kwargs = _renamed(function, names, kwargs)
         if len(args) > most:
             by_name = order[most:]
