@@ -158,7 +158,7 @@ _FIXES = {
     "eps": [("epsilon", "epsilon=")],
     "in_channels": [("num_channels", "num_channels=")],
     "in_features": [("input_dim", "input_dim=")],
-    "inplace": [("name", "no argument: x = layer(x)")],
+    "inplace": [(None, "no argument: x = layer(x)")],
     "kernel_size": [("filter_size", "filter_size="), ("pool_size", "pool_size=")],
     "momentum": [("learning_rate", "dygraph.optimizer.Momentum(learning_rate, momentum)")],
     "negative_slope": [("alpha", "alpha=")],
@@ -192,7 +192,7 @@ def flag(value, what):
 
 def _fix(name, names):
     """What to write for another library's argument; empty where nothing is known."""
-    fixes = (fix for own, fix in _FIXES.get(name, ()) if own in names)
+    fixes = (fix for own, fix in _FIXES.get(name, ()) if own is None or own in names)
     return next(fixes, "")
 
 

@@ -70,9 +70,9 @@ class _Elementwise(Layer):
 
     _op: str | None = None
 
-    def __init__(self, **attrs):
+    def __init__(self):
         super().__init__()
-        self._attrs = attrs
+        self._attrs = {}
 
     def forward(self, input):
         return getattr(ops, self._op)(input, **self._attrs)
@@ -182,7 +182,8 @@ class GELU(_Elementwise):
         if isinstance(approximate, str):
             names = ("none", "tanh")
             approximate = check.choice(approximate, names, "GELU: approximate") == "tanh"
-        super().__init__(approximate=check.flag(approximate, "GELU: approximate"))
+        super().__init__()
+        self._attrs = {"approximate": check.flag(approximate, "GELU: approximate")}
 
 
 class SiLU(_Elementwise):
@@ -397,7 +398,8 @@ class Softmax(_Elementwise):
     _op = "softmax"
 
     def __init__(self, axis=-1):
-        super().__init__(axis=check.integer(axis, f"{type(self).__name__}: axis"))
+        super().__init__()
+        self._attrs = {"axis": check.integer(axis, f"{type(self).__name__}: axis")}
 
 
 class LogSoftmax(Softmax):
@@ -432,10 +434,11 @@ class Maxout(_Elementwise):
     _op = "maxout"
 
     def __init__(self, groups, axis=1):
-        super().__init__(
-            groups=check.integer(groups, "Maxout: groups", 1),
-            axis=check.integer(axis, "Maxout: axis"),
-        )
+        super().__init__()
+        self._attrs = {
+            "groups": check.integer(groups, "Maxout: groups", 1),
+            "axis": check.integer(axis, "Maxout: axis"),
+        }
 
 
 class PRelu(Layer):

@@ -138,6 +138,57 @@ def test_a_layer_gives_torchs_values_with_torchs_state(line, names, own):
     close(recorded.digest(out.numpy()), want["value"])
 
 
+# Layers that PyTorch does not have, or whose parameters have other names there.
+ALONE = set(
+    "BatchNorm BiRNN BilinearTensorProduct CenterLoss Dropout1D Dropout2D Dropout3D "
+    "FeatureAlphaDropout GRUUnit HSigmoid InstanceNorm Layer LayerDict LayerList MaxUnPool2D "
+    "Maxout MultiHeadAttention NCE PRelu ParameterDict ParameterList Pool2D RNN RNNCellBase "
+    "Sequential SpectralNorm Swish ThresholdedReLU Transformer TransformerDecoder "
+    "TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TreeConv "
+    "scaled_dot_product_attention".split()
+)
+
+
+def test_every_layer_that_torch_has_is_compared():
+    compared = {recorded.our_line(line, own).split("(")[0] for line, _, own in recorded.LAYERS}
+    assert set(nn.__all__) - ALONE == compared
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nn.Linear(3, 3, False), "Write bias_attr=False for a layer without a bias"),
+        (lambda: nn.Linear(3, 3, bias=False), "bias_attr=False"),
+        (lambda: nn.Conv2D(3, 3, 3, 1, 0, 1, 1, True), "Write bias_attr=False"),
+        (lambda: nn.Conv2DTranspose(8, 4, 4, 2, 1, 0, 1), "without a name"),
+        (lambda: nn.Embedding(10, 4), r"Write Embedding\(\[10, 4\]\)"),
+        (lambda: nn.LayerNorm(4, 1e-6), r"epsilon=1e-06\)"),
+        (lambda: nn.LayerNorm(4, eps=1e-6), "use epsilon="),
+        (lambda: nn.GroupNorm(2, 8), r"Write GroupNorm\(8, 2\)"),
+        (lambda: nn.BatchNorm2D(4, 0.1), "act must be an activation's name"),
+        (lambda: nn.MaxPool2D(2, 2, 0, True), "without a name"),
+        (lambda: nn.AvgPool1D(2, 2, 0, True), "without a name"),
+        (lambda: nn.Unfold(2, 1, 0, 1), "without a name"),
+        (lambda: nn.SmoothL1Loss("mean", 2.0), "without a name"),
+        (lambda: nn.LeakyReLU(negative_slope=0.1), "use alpha="),
+        (lambda: nn.ReLU(inplace=True), r"use no argument: x = layer\(x\)"),
+        (lambda: nn.ReLU6(True), "threshold must be a number"),
+        (lambda: nn.GELU("erf"), "'none', 'tanh'"),
+        (lambda: nn.GELU(0.5), "approximate must be True or False"),
+        (lambda: nn.Dropout(0.5, True), "seed must be an integer"),
+        (lambda: nn.LSTM(3, 4, 1, True), "direction must be one of"),
+        (lambda: nn.LSTM(3, 4, batch_first=True), "time_major=False"),
+        (lambda: nn.Module, "It is nn.Layer here"),
+        (lambda: nn.ModuleList, "It is nn.LayerList here"),
+        (lambda: nn.ConvTranspose2d, "It is nn.Conv2DTranspose here"),
+        (lambda: nn.Conv2d, "Did you mean 'Conv2D'"),
+    ],
+)
+def test_a_layer_made_as_in_torch_says_what_to_write(call, message):
+    with pytest.raises((TypeError, ValueError, AttributeError), match=message):
+        call()
+
+
 # What differs, and wrong arguments ---------------------------------------------------------------
 
 X, IDS = np.ones((2, 4), "float32"), np.array([0, 1])
