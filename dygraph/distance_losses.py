@@ -116,6 +116,12 @@ def soft_margin_loss(input, label, reduction="mean"):
     return reduced(loss, reduction, "soft_margin_loss")
 
 
+def distance(a, b, p, epsilon, keepdim=False):
+    """The p-norm of ``a - b + epsilon`` along the last axis."""
+    powers = ops.pow(ops.abs(a - b + epsilon), factor=p)
+    return ops.pow(ops.reduce_sum(powers, dim=[-1], keep_dim=keepdim), factor=1 / p)
+
+
 def triplet_margin_loss(
     input, positive, negative, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean"
 ):
@@ -143,14 +149,11 @@ def triplet_margin_loss(
     margin = check.number(margin, f"{owner}: margin")
     p = check.number(p, f"{owner}: p", 1)
 
-    def distance(a, b):
-        powers = ops.pow(ops.abs(a - b + epsilon), factor=p)
-        return ops.pow(ops.reduce_sum(powers, dim=[-1]), factor=1 / p)
-
-    far = distance(input, negative)
+    far = distance(input, negative, p, epsilon)
     if swap:
-        far = ops.elementwise_min(far, distance(positive, negative))
-    return reduced(ops.relu(distance(input, positive) - far + margin), reduction, owner)
+        far = ops.elementwise_min(far, distance(positive, negative, p, epsilon))
+    near = distance(input, positive, p, epsilon)
+    return reduced(ops.relu(near - far + margin), reduction, owner)
 
 
 def npair_loss(anchor, positive, labels, l2_reg=0.002):

@@ -164,11 +164,12 @@ class DataParallel(Layer):
         return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
 
     def set_state_dict(
-        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
-    ):
+        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True,
+        from_torch=None,
+    ):  # fmt: skip
         """Set the state of the wrapped layer; see `Layer.set_state_dict`."""
         return self._layers.set_state_dict(
-            stat_dict, include_sublayers, use_structured_name, strict
+            stat_dict, include_sublayers, use_structured_name, strict, from_torch
         )
 
     set_dict = set_state_dict

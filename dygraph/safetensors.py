@@ -19,7 +19,7 @@ import zlib
 
 import numpy as np
 
-from dygraph import _core, files
+from dygraph import _core, files, foreign
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
 
 __all__ = ["load_file", "read_metadata", "save_file"]
@@ -353,6 +353,9 @@ def read(path):
                     "the header says, got another"
                 )
             tensors[entry.name] = _to_variable(array, kind, entry.name)
+    if not any(key.startswith(_OWN) for key in metadata):
+        for variable in tensors.values():
+            foreign.mark(variable)
     return tensors, metadata
 
 

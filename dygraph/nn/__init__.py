@@ -15,6 +15,7 @@ from dygraph.nn.pooling import *
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
     from dygraph.nn.attention import *
+    from dygraph.nn import functional as functional
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
@@ -38,16 +39,33 @@ _LAZY = {
     "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)
+# Names of PyTorch that are far from ours.
+_OTHERS = {
+    "ConvTranspose1d": "Conv1DTranspose",
+    "ConvTranspose2d": "Conv2DTranspose",
+    "ConvTranspose3d": "Conv3DTranspose",
+    "Module": "Layer",
+    "ModuleDict": "LayerDict",
+    "ModuleList": "LayerList",
+    "Parameter": "Layer's create_parameter(), or dygraph.Parameter",
+    "ZeroPad2d": "Pad2D",
+}
 
 __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_LAZY_NAMES])
 
 
 def __getattr__(name):
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module("dygraph.nn.functional")
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    if name in _OTHERS:
+        hint = f" It is nn.{_OTHERS[name]} here"
     raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY_NAMES, "functional"})

@@ -70,15 +70,16 @@ class _Elementwise(Layer):
 
     _op: str | None = None
 
-    def __init__(self, **attrs):
+    def __init__(self):
         super().__init__()
-        self._attrs = attrs
+        self._attrs = {}
 
     def forward(self, input):
         return getattr(ops, self._op)(input, **self._attrs)
 
     def extra_repr(self):
-        return ", ".join(f"{name}={value}" for name, value in self._attrs.items())
+        names = {"lambda": "threshold"}  # an operator's name that is a word of Python
+        return ", ".join(f"{names.get(n, n)}={value}" for n, value in self._attrs.items())
 
 
 def _number(value, layer, name, least=None):
@@ -168,6 +169,8 @@ class SELU(_Elementwise):
 class GELU(_Elementwise):
     """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016.
 
+    `approximate` is a bool as in Paddle, or ``'none'`` or ``'tanh'`` as in PyTorch.
+
     >>> import dygraph
     >>> dygraph.nn.GELU()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
     [0.0, 0.8413]
@@ -176,7 +179,11 @@ class GELU(_Elementwise):
     _op = "gelu"
 
     def __init__(self, approximate=False):
-        super().__init__(approximate=bool(approximate))
+        if isinstance(approximate, str):
+            names = ("none", "tanh")
+            approximate = check.choice(approximate, names, "GELU: approximate") == "tanh"
+        super().__init__()
+        self._attrs = {"approximate": check.flag(approximate, "GELU: approximate")}
 
 
 class SiLU(_Elementwise):
@@ -238,7 +245,7 @@ class Hardswish(_Elementwise):
 
 
 class Hardsigmoid(_Elementwise):
-    """``min(max(slope * x + offset, 0), 1)``, with Fluid's defaults.
+    """``min(max(slope * x + offset, 0), 1)``; the default slope is PyTorch's and Paddle 2's.
 
     >>> import dygraph
     >>> dygraph.nn.Hardsigmoid(0.25)(dygraph.to_variable([-3.0, 1.0, 3.0])).tolist()
@@ -247,7 +254,7 @@ class Hardsigmoid(_Elementwise):
 
     _op = "hard_sigmoid"
 
-    def __init__(self, slope=0.2, offset=0.5):
+    def __init__(self, slope=1 / 6, offset=0.5):
         super().__init__()
         self._attrs = {
             "slope": _number(slope, self, "slope"),
@@ -391,7 +398,8 @@ class Softmax(_Elementwise):
     _op = "softmax"
 
     def __init__(self, axis=-1):
-        super().__init__(axis=check.integer(axis, f"{type(self).__name__}: axis"))
+        super().__init__()
+        self._attrs = {"axis": check.integer(axis, f"{type(self).__name__}: axis")}
 
 
 class LogSoftmax(Softmax):
@@ -426,10 +434,11 @@ class Maxout(_Elementwise):
     _op = "maxout"
 
     def __init__(self, groups, axis=1):
-        super().__init__(
-            groups=check.integer(groups, "Maxout: groups", 1),
-            axis=check.integer(axis, "Maxout: axis"),
-        )
+        super().__init__()
+        self._attrs = {
+            "groups": check.integer(groups, "Maxout: groups", 1),
+            "axis": check.integer(axis, "Maxout: axis"),
+        }
 
 
 class PRelu(Layer):
@@ -485,7 +494,10 @@ class PRelu(Layer):
         return ops.prelu(input, self.weight, mode=self._mode, data_format=self._format)
 
     def extra_repr(self):
-        return f"mode='{self._mode}', slopes={self.weight.size}"
+        shape = {"channel": f", channel={self.weight.size}"}
+        if self._mode == "element":
+            return f"mode='element', input_shape={list(self.weight.shape)}"
+        return f"mode='{self._mode}'{shape.get(self._mode, '')}"
 
 
 class PReLU(PRelu):
@@ -527,3 +539,6 @@ class PReLU(PRelu):
             self.weight.set_value(
                 ops.fill_any_like(self.weight, value=check.number(init, "PReLU: init"))
             )
+
+    def extra_repr(self):
+        return f"{self.weight.size}"

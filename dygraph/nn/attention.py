@@ -231,7 +231,8 @@ class MultiHeadAttention(Layer):
     Notes
     -----
     ``forward(query, key=None, value=None, attn_mask=None, cache=None, is_causal=False)`` takes
-    ``[batch, positions, size]``; a missing key is the query, a missing value the key. `attn_mask`
+    ``[batch, positions, size]``, where PyTorch's default has the positions first; a missing key is
+    the query, a missing value the key. `attn_mask`
     and `is_causal` as in `scaled_dot_product_attention`; the mask broadcasts to ``[batch, heads,
     queries, keys]``. With a cache of `gen_cache` the result is a tuple with the cache last: a
     `Cache` grows by the keys of each call, for decoding word by word; a `StaticCache` holds the

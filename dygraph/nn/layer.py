@@ -410,8 +410,9 @@ class Layer(check.NamedArguments):
         return state
 
     def set_state_dict(
-        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
-    ):
+        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True,
+        from_torch=None,
+    ):  # fmt: skip
         """Write the values of a `state_dict` into this layer's parameters and buffers.
 
         Parameters
@@ -423,6 +424,10 @@ class Layer(check.NamedArguments):
         strict : bool
             True: raise an error if names or shapes do not agree, before any value is written.
             False: write the values that fit.
+        from_torch : bool, optional
+            True: the state is PyTorch's, whose Linear weights are ``[out, in]`` and are transposed;
+            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers. None: tensors of torch
+            and these names say it; other shapes decide, and arrays for square weights alone raise.
 
         Returns
         -------
@@ -432,15 +437,24 @@ class Layer(check.NamedArguments):
         Raises
         ------
         InvalidArgumentError
-            Lists all missing, unexpected and mismatched names, with near names.
+            Lists all missing, unexpected and mismatched names, with near names; or says that
+            `from_torch` must be given.
         """
         state = self.state_dict(include_sublayers=include_sublayers)
         if not use_structured_name:
             state = {value.name: value for value in state.values()}
+        if hasattr(stat_dict, "keys"):
+            from dygraph.nn.torch_states import translated
+
+            stat_dict = translated(self, state, stat_dict, from_torch)
         return loading.load(type(self).__name__, state, stat_dict, strict)
 
     set_dict = set_state_dict
     load_dict = set_state_dict
+
+    def load_state_dict(self, state_dict, strict=True, *, from_torch=None):
+        """`set_state_dict`, by torch's name and with its arguments."""
+        return self.set_state_dict(state_dict, strict=strict, from_torch=from_torch)
 
     # Calling --------------------------------------------------------------------------------------
 
