@@ -12,7 +12,7 @@ from dygraph.errors import (
 from dygraph.files import path_of
 from static import reading
 from static.program import OpRole, Program, default_main_program
-from static.scope import Scope, global_scope, scope_guard
+from static.scope import Scope, global_scope, scope_guard, set_rate
 from static.variable import Variable
 
 __all__ = ["Executor", "global_scope", "scope_guard"]
@@ -59,8 +59,9 @@ def _by_name(feed, program):
     return dict(zip(names, feed, strict=True))
 
 
-# A prepared program: the core's plan, the names of its feeds, and its readers.
-_Plan = collections.namedtuple("_Plan", "program feeds reads")
+# A prepared program: the core's plan, the names of its feeds, its readers, and the schedules of its
+# learning rates.
+_Plan = collections.namedtuple("_Plan", "program feeds reads schedules")
 
 
 class Executor:
@@ -177,7 +178,11 @@ class Executor:
         if plan.reads is not None:
             plan.reads.make(scope)
             values += plan.reads.values(scope)
+        for name, schedule in plan.schedules:
+            set_rate(scope.find_var(name), schedule.get_lr())
         results = plan.program.run(values)
+        for _, schedule in plan.schedules:
+            schedule()  # advances one of Fluid's schedules per step
         for i, value in enumerate(results):
             if _core.is_empty(value):
                 name = program.desc.fetch_names[i] if names is None else names[i]
@@ -216,12 +221,22 @@ class Executor:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
-            plan = self._prepared[key] = _Plan(prepared, order, reads)
+            schedules = _schedules_in(program, desc)
+            plan = self._prepared[key] = _Plan(prepared, order, reads, schedules)
             while len(self._prepared) > self._KEPT:
                 self._prepared.popitem(last=False)
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _schedules_in(program, desc):
+    """The schedules whose rates are read in a run."""
+    if not program.schedules:
+        return []
+    ops = Program(desc).global_block().ops
+    used = {name for op in ops for name in op.input_arg_names}
+    return [(name, schedule) for name, schedule in program.schedules.items() if name in used]
 
 
 def _given(value, as_numpy):

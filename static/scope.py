@@ -3,7 +3,9 @@
 import contextlib
 import threading
 
-from dygraph import _core
+import numpy as np
+
+from dygraph import _core, to_variable
 from dygraph.errors import ArgumentTypeError, kind_of
 
 __all__ = ["Scope", "global_scope", "scope_guard"]
@@ -18,6 +20,12 @@ def global_scope():
     """The scope programs run in by default: the innermost ``scope_guard``'s, or the process's."""
     stack = getattr(_current, "stack", None)
     return stack[-1] if stack else _default
+
+
+def set_rate(variable, rate):
+    """Write a learning rate into a scope's variable, if the startup program has made it."""
+    if variable is not None:
+        variable.set(to_variable(np.array([rate], "float32")))
 
 
 @contextlib.contextmanager
