@@ -38,9 +38,9 @@ def short(value):
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
-def text(thing, **more):
+def text(thing, /, without=(), **more):
     """``Class(argument=value, ...)``: the arguments of the constructor that the object keeps under
-    their names and that differ from their defaults, then `more`.
+    their names and that differ from their defaults, except `without`, then `more`.
     """
     kept, parts = dict(getattr(thing, "__dict__", {})), []
     try:
@@ -49,7 +49,7 @@ def text(thing, **more):
         parameters = ()
     for p in parameters:
         value = kept.get(p.name, kept.get(f"_{p.name}", p.empty))
-        if value is p.empty or p.name in more or _is_default(value, p.default):
+        if value is p.empty or p.name in (*more, *without) or _is_default(value, p.default):
             continue
         parts.append(f"{p.name}={short(value)}")
     parts += [f"{name}={short(value)}" for name, value in more.items()]
@@ -59,8 +59,10 @@ def text(thing, **more):
 def _is_default(value, default):
     if value is default:
         return True
-    plain = (bool, int, float, str, bytes)
-    return type(value) is type(default) and isinstance(value, plain) and value == default
+    if isinstance(value, bool) or isinstance(default, bool):
+        return False
+    both = (str, bytes) if isinstance(value, (str, bytes)) else (int, float)
+    return isinstance(value, both) and isinstance(default, both) and value == default
 
 
 class Shown:

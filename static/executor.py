@@ -10,6 +10,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.files import path_of
+from dygraph.shown import Shown
 from static import reading
 from static.program import OpRole, Program, default_main_program
 from static.scope import Scope, global_scope, scope_guard, set_rate
@@ -64,7 +65,7 @@ def _by_name(feed, program):
 _Plan = collections.namedtuple("_Plan", "program feeds reads schedules")
 
 
-class Executor:
+class Executor(Shown):
     """Runs programs on a place.
 
     Parameters

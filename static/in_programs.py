@@ -5,6 +5,7 @@ from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from dygraph.lr.base import Schedule
 from dygraph.regularizer import L1Decay, L2Decay
+from dygraph.shown import text
 from static.backward import append_backward
 from static.parameters import fill_at_start
 from static.program import OpRole, default_startup_program, program_guard
@@ -16,6 +17,9 @@ __all__ = ["InPrograms"]
 
 class InPrograms:
     """The part of an optimizer that works on a program instead of values."""
+
+    def __repr__(self):
+        return text(self, learning_rate=self._learning_rate)
 
     def _is_rate(self, value):
         return isinstance(value, Variable)
@@ -29,8 +33,8 @@ class InPrograms:
             )
         if not isinstance(self._learning_rate, (int, float, Variable, Schedule)):
             raise ArgumentTypeError(
-                f"{kind}: the learning rate of a program must be a number, a schedule of dygraph.lr "
-                f"or one of the program's variables, got {kind_of(self._learning_rate)}"
+                f"{kind}: the learning rate of a program must be a number, a schedule of "
+                f"dygraph.lr or one of the program's variables, got {kind_of(self._learning_rate)}"
             )
         self._parameters, self._names, self._groups = [], {}, {}
         self._kept = {}  # program -> {"rate": Variable, (parameter, slot): Variable}

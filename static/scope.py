@@ -12,6 +12,15 @@ __all__ = ["Scope", "global_scope", "scope_guard"]
 
 Scope = _core.Scope
 
+
+def _scope_text(self):
+    names = self.local_var_names()
+    shown = ", ".join(names[:4] + ["..."] * (len(names) > 4))
+    return f"Scope({len(names)} variables{': ' * bool(names)}{shown})"
+
+
+Scope.__repr__ = _scope_text
+
 _default = Scope()
 _current = threading.local()
 

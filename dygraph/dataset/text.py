@@ -10,11 +10,12 @@ import re
 
 from dygraph import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.shown import Shown
 
 __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]
 
 
-class DataType:
+class DataType(Shown):
     """The form of samples: ``NGRAM`` or ``SEQ``.
 
     >>> from dygraph.dataset import text

@@ -9,6 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.shown import Shown
 from static import bodies
 from static.layers.choices import conditional_block
 from static.layers.ranked import merge_lod_tensor
@@ -17,7 +18,7 @@ from static.program import Variable
 __all__ = ["IfElse"]
 
 
-class IfElse:
+class IfElse(Shown):
     """A branch for each row of a batch. Rows where `cond` is true go through one block, the others
     through another; the results are merged in the order of the batch.
 
