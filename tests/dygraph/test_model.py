@@ -512,7 +512,8 @@ def test_a_plateau_by_name_and_schedules_by_unit():
     assert fit(dygraph.lr.StepDecay(0.5, 1, 0.5)).epoch_num == 2
     assert fit(dygraph.lr.StepDecay(0.5, 1, 0.5), callbacks.LRScheduler(True)).epoch_num == 6
     assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9)).last_epoch == 6
-    assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9), callbacks.LRScheduler(False)).last_epoch == 2
+    by_epoch = callbacks.LRScheduler(by_step=False)
+    assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9), by_epoch).last_epoch == 2
     assert fit(dygraph.lr.NoamDecay(4, 9)).step_num == 7
     with pytest.raises(ValueError, match="NoamDecay, which counts the optimizer's steps"):
         fit(dygraph.lr.NoamDecay(4, 9), callbacks.LRScheduler(by_step=False))

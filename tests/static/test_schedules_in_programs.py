@@ -1,6 +1,5 @@
 """Schedules of `dygraph.lr` as learning rates of programs."""
 
-import numpy as np
 import pytest
 
 import static
