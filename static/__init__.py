@@ -30,6 +30,7 @@ from static import (
     passes,
     profiler,
     spellings,
+    var_types,  # noqa: F401 - gives the variables of scopes get_selected_rows
 )
 from static.backward import append_backward, gradients
 from static.core import LoDTensor, LoDTensorArray, Tensor

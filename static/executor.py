@@ -2,7 +2,7 @@
 
 import collections
 
-from dygraph import _core, to_variable
+from dygraph import _core, check, to_variable
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -10,6 +10,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.files import path_of
+from dygraph.profiler import RecordEvent
 from dygraph.shown import Shown
 from static import reading
 from static.program import OpRole, Program, default_main_program
@@ -95,6 +96,7 @@ class Executor(Shown):
         self.place, self._closed = place, False
         self._files = None if files is None else path_of(files, "Executor: files")
         self._prepared = collections.OrderedDict()
+        self._runs = collections.Counter()  # with fetch_every
 
     def run(
         self,
@@ -108,6 +110,7 @@ class Executor(Shown):
         use_program_cache=False,
         return_merged=True,
         use_prune=False,
+        fetch_every=1,
     ):
         """Run a program once.
 
@@ -134,6 +137,10 @@ class Executor(Shown):
         use_prune : bool
             Run only the operators that `fetch_list` needs: no update if only a prediction is
             fetched.
+        fetch_every : int
+            Fetch in every n-th run of this program with this `fetch_list`, since a fetch copies
+            and, on another device, waits. The other runs return None for each entry. A profile
+            counts the fetches as events ``fetch``.
 
         Returns
         -------
@@ -174,6 +181,10 @@ class Executor(Shown):
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
+        skipped = 0
+        if fetch_every != 1 and names:
+            skipped = self._skipped(program, names, fetch_every)
+            names = () if skipped else names
         plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
         values = [feed[name] for name in plan.feeds]
         if plan.reads is not None:
@@ -191,7 +202,18 @@ class Executor(Shown):
                     f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
                     f"been written to it. {_reason(program, name)}"
                 )
-        return [_given(value, return_numpy) for value in results]
+        if skipped:
+            return [None] * skipped
+        if not results or not _core.watch.switches() & _core.watch.EVENTS:
+            return [_given(value, return_numpy) for value in results]
+        with RecordEvent("fetch"):
+            return [_given(value, return_numpy) for value in results]
+
+    def _skipped(self, program, names, every):
+        """The number of fetches that are left out this time: 0 in every n-th run."""
+        every = check.integer(every, "Executor.run: fetch_every", 1)
+        self._runs[program.version, names] += 1
+        return 0 if self._runs[program.version, names] % every == 0 else len(names)
 
     def close(self):
         """Drop the prepared programs. A closed executor runs no more programs."""

@@ -15,6 +15,7 @@ from dygraph import callbacks, initializer, io, lr, metrics, optimizer
 INNER = ("static.ways.", "dygraph.io.memory_pipe", "dygraph.libs")
 NO_OBJECTS = {
     "OpRole": "numbers by name",
+    "VarDesc": "holds VarType",
     "Hint": "a class attribute that raises",
     "InPrograms": "a part of the optimizers, whose own is taken",
 }

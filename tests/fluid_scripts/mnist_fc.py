@@ -19,13 +19,13 @@ class MLP(fluid.dygraph.Layer):
 
 with fluid.dygraph.guard():
     mlp = MLP("mlp")
-    sgd = SGDOptimizer(learning_rate=0.1)
+    sgd = SGDOptimizer(learning_rate=0.01)
     backward_strategy = fluid.dygraph.BackwardStrategy()
     backward_strategy.sort_sum_gradient = True
     train_reader = paddle.batch(
         paddle.reader.shuffle(paddle.dataset.mnist.train(), buf_size=500), batch_size=16
     )
-    for epoch in range(4):
+    for epoch in range(8):
         losses = []
         for data in train_reader():
             images = np.array([x[0] for x in data]).reshape(-1, 1, 28, 28)

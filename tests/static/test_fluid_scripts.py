@@ -86,7 +86,7 @@ def test_recognizes_digits(name, home, tmp_path):
 def test_layers_that_find_their_sizes(home, tmp_path):
     for out in both_ways("mnist_fc.py", home, tmp_path):
         losses = [float(v) for v in re.findall(r"loss ([\d.e-]+)", out)]
-        assert len(losses) == 4 and losses[-1] < 0.2 * losses[0]
+        assert len(losses) == 8 and losses[-1] < 0.2 * losses[0]
 
 
 def test_the_documents_first_script(home, tmp_path):
