@@ -19,7 +19,6 @@ MODULES = {
     "data_feeder": "dygraph.data_feeder",
     "dataset": "dygraph.dataset",
     "debuger": "static.debugger",
-    "dygraph": "dygraph",
     "fluid": "static",
     "framework": "static",
     "initializer": "dygraph.initializer",
