@@ -6,6 +6,7 @@ from dygraph import _core, check
 from dygraph.base import grad, to_variable
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.recording import enable_grad
+from dygraph.shown import Shown
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks", "vjp"]
 
@@ -273,7 +274,7 @@ def hvp(func, xs, v):
     return y.detach(), found[0] if single else found
 
 
-class saved_value_hooks:  # noqa: N801 - used like a function
+class saved_value_hooks(Shown):  # noqa: N801 - used like a function
     """Set how the tape keeps values, for calls that this thread records in this block.
 
     ``pack(variable)`` is called for each value that an operator's gradient will read and may return

@@ -12,6 +12,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.recording import modes
+from dygraph.shown import Shown
 
 __all__ = [
     "Generator",
@@ -29,7 +30,7 @@ __all__ = [
 Variable = _core.Variable
 
 
-class guard:  # noqa: N801 - Fluid's name
+class guard(Shown):  # noqa: N801 - Fluid's name
     """Set the default place, and optionally the seed and the float type, for this thread.
 
     All three are restored at the end of the block, also after an exception. Guards nest; calls

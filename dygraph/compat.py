@@ -9,6 +9,7 @@ from _thread import _local
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.recording import modes
+from dygraph.shown import Shown
 
 __all__ = [
     "BackwardStrategy",
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-class BackwardStrategy:
+class BackwardStrategy(Shown):
     """Fluid's option for the order in which gradients are added.
 
     Here they are always added in the order of the calls, newest first, so equal runs give equal

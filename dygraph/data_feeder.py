@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.shown import Shown
 
 __all__ = ["DataFeeder", "create_lod_tensor", "create_random_int_lodtensor"]
 
@@ -100,7 +101,7 @@ def _is_plain(rows):
     return isinstance(rows, float)
 
 
-class DataFeeder:
+class DataFeeder(Shown):
     """Converts lists of samples, as of Fluid's batched readers, to Variables by name.
 
     Parameters

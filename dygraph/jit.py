@@ -9,6 +9,7 @@ import os
 from dygraph import _core, open_axes, tracing
 from dygraph.errors import DygraphError, OutOfRangeError
 from dygraph.input_spec import InputSpec
+from dygraph.shown import Shown
 
 __all__ = [
     "InputSpec",
@@ -263,7 +264,7 @@ def declarative(dygraph_func=None):
     return to_static(dygraph_func)
 
 
-class ProgramTranslator:
+class ProgramTranslator(Shown):
     """Fluid's switch for all captured functions; a singleton.
 
     Examples
@@ -368,6 +369,9 @@ class TracedLayer:
         self._prepared = None
         self._program = None
         self.scope = scope
+
+    def __repr__(self):
+        return f"TracedLayer({', '.join(self.feed_names)} -> {', '.join(self.fetch_names)})"
 
     @staticmethod
     def trace(layer, inputs, dims=None):

@@ -9,6 +9,7 @@ import os
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
 from dygraph.nn.layer import Layer
+from dygraph.shown import Shown
 
 __all__ = ["DataParallel", "ParallelEnv", "ParallelStrategy", "prepare_context"]
 
@@ -26,7 +27,7 @@ def _count(name, default, least=0):
     return value
 
 
-class ParallelEnv:
+class ParallelEnv(Shown):
     """The environment variables of the process launcher.
 
     Attributes
@@ -64,7 +65,7 @@ class ParallelEnv:
         self.trainer_endpoints = [e.strip() for e in endpoints.split(",") if e.strip()]
 
 
-class ParallelStrategy:
+class ParallelStrategy(Shown):
     """The number of processes and the rank of this one; see `prepare_context`.
 
     >>> import dygraph

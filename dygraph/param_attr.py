@@ -2,11 +2,12 @@
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.shown import Shown
 
 __all__ = ["ParamAttr"]
 
 
-class ParamAttr:
+class ParamAttr(Shown):
     """Name, start value and training of a parameter.
 
     Parameters

@@ -10,6 +10,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, Precondition
 from dygraph.ops import cast, scale
 from dygraph.optimizer.averages import Average, times
 from dygraph.recording import no_grad
+from dygraph.shown import Shown, text
 from dygraph.static.in_programs import InPrograms
 from dygraph.static.parameters import create_global_var
 from dygraph.static.program import (
@@ -47,6 +48,9 @@ def _averaged_parameters(owner):
 
 class _InScope(Average):
     """`apply` and `restore` for parameters that live in the current scope."""
+
+    def __repr__(self):
+        return text(self, parameters=len(self._described))
 
     def _find(self, variable):
         held = global_scope().find_var(variable.name)
@@ -228,7 +232,7 @@ class ModelAverage(_InScope):
         return [dygraph.optimizer.ModelAverage.mean(state) for state in found]
 
 
-class LookaheadOptimizer:
+class LookaheadOptimizer(Shown):
     """Every `k` runs, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
     ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the

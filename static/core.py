@@ -3,12 +3,14 @@
 import numpy as np
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
-from dygraph.errors import EOFException, InvalidArgumentError
+from dygraph.errors import EOFException, InvalidArgumentError, did_you_mean
+from dygraph.lazily import find
+from dygraph.static.environment import is_compiled_with_cuda
 from dygraph.static.scope import Scope
 
 __all__ = [
     "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "LoDTensorArray",
-    "Scope", "Tensor",
+    "Scope", "SelectedRows", "Tensor", "VarDesc", "is_compiled_with_cuda",  # noqa: F822
 ]  # fmt: skip
 
 
@@ -64,3 +66,9 @@ class LoDTensor(_core.Variable):
 
 Tensor = LoDTensor
 LoDTensorArray = _core.LoDTensorArray
+
+
+def __getattr__(name):
+    if name in ("SelectedRows", "VarDesc"):
+        return find(f"{__package__}.var_types", name)
+    raise AttributeError(f"core has no '{name}'.{did_you_mean(name, __all__)}")

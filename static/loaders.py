@@ -4,6 +4,7 @@ import dygraph.io
 import dygraph.io.generator
 from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.shown import Shown
 from dygraph.static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]
@@ -16,7 +17,7 @@ class _EagerSource(dygraph.io.generator.GeneratorLoader):
         return iter(self)
 
 
-class GeneratorLoader:
+class GeneratorLoader(Shown):
     """Batches of a generator for the variables of a program.
 
     Made by `DataLoader.from_generator`; `PyReader` is the same by its older names.

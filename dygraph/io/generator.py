@@ -4,11 +4,12 @@ from dygraph import check, reader
 from dygraph.data_feeder import DataFeeder
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.io.collate import gather, to_variables
+from dygraph.shown import Shown
 
 __all__ = ["GeneratorLoader"]
 
 
-class GeneratorLoader:
+class GeneratorLoader(Shown):
     """Batches of a reader. Made by `DataLoader.from_generator`; set its reader, then iterate.
 
     >>> from dygraph import io

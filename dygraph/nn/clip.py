@@ -2,6 +2,7 @@
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.shown import Shown
 from dygraph.variable import Parameter
 
 __all__ = [
@@ -52,7 +53,7 @@ def _limits(min, max, owner):
     return -max, max
 
 
-class GradientClipByValue:
+class GradientClipByValue(Shown):
     """Clips every element to [min, max].
 
     Takes two numbers in either order, since Fluid's versions differ: the smaller is `min`. ``max``
@@ -93,7 +94,7 @@ class GradientClipByValue:
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
 
 
-class ErrorClipByValue:
+class ErrorClipByValue(Shown):
     """Clips the gradient that passes through one variable to [min, max].
 
     A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` defaults to ``-max``; of
@@ -160,7 +161,7 @@ def set_gradient_clip(clip, param_list=None, program=None):
         parameter.gradient_clip = clip
 
 
-class GradientClipByNorm:
+class GradientClipByNorm(Shown):
     """Scales each gradient whose L2 norm exceeds `clip_norm` down to that norm.
 
     >>> import dygraph

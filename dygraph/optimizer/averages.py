@@ -6,6 +6,7 @@ from dygraph.nn import loading
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.parameters import parameters_of
 from dygraph.recording import modes, no_grad
+from dygraph.shown import Shown, text
 from dygraph.watch import user_line
 
 __all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
@@ -44,6 +45,9 @@ class _Swapped:
 
 class Average:
     """Base of the averages: replaces the values of the parameters and restores them."""
+
+    def __repr__(self):
+        return text(self, parameters=len(self._parameters))
 
     def _set_up(self, parameters, names):
         self._parameters, self._names = parameters, names
@@ -289,7 +293,7 @@ class ModelAverage(Average):
         loading.load("ModelAverage", self.state_dict(), state_dict, True)
 
 
-class LookaheadOptimizer:
+class LookaheadOptimizer(Shown):
     """Every `k` steps, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
     ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the

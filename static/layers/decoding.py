@@ -7,6 +7,7 @@ import numpy as np
 import dygraph
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import (
     cumsum,
@@ -38,7 +39,7 @@ __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 INFINITE = 1e9  # its negative is the score of impossible words
 
 
-class Decoder:
+class Decoder(Shown):
     """Interface for `dynamic_decode`: `initialize`, `step` until all has finished, `finalize`.
 
     Attributes

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dygraph import _core, check, images, manipulation
+from dygraph import _core, check, images
+from dygraph.functions import manipulation
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.functional.spelling import spelled
 

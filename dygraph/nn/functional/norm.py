@@ -1,6 +1,7 @@
 """Normalisation over the batch, over channels, over the last axes and along one."""
 
-from dygraph import _core, check, images, loss_parts, products
+from dygraph import _core, check, images, loss_parts
+from dygraph.functions import products
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.nn.functional.spelling import spelled
 
