@@ -6,11 +6,13 @@ from dygraph import _core, check, exchange
 from dygraph.compat import BackwardStrategy
 from dygraph.errors import (
     ArgumentTypeError,
+    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
     kind_of,
 )
+from dygraph.promotion import default_float
 from dygraph.recording import modes
 
 __all__ = [
@@ -144,7 +146,7 @@ def get_default_dtype():
     >>> dygraph.get_default_dtype()
     dygraph.float32
     """
-    return _core.cast_floats_to() or _core.float32
+    return default_float()
 
 
 def in_dygraph_mode():
@@ -224,7 +226,7 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
             f"got {kind_of(value)}"
         )
     if isinstance(value, (list, tuple)):
-        value = _stack(value)
+        return _of_list(value, lod, dtype, name)
     return _core.to_variable(value, lod, dtype, name)
 
 
@@ -247,11 +249,12 @@ def _shared(value, dtype):
         raise InvalidArgumentError(f"{rule}, got one of shape {value.shape} ({error})") from None
 
 
-def _stack(value):
-    """A nested list as an array, with the values of its Variables."""
+def _of_list(value, *how):
     try:
-        return np.asarray(value)
-    except ValueError as error:
+        return _core.to_variable(value, *how)
+    except DygraphError:
+        raise
+    except ValueError as error:  # NumPy's
         raise InvalidArgumentError(
             f"to_variable: the rows of a nested list must have equal lengths ({error}). "
             "Concatenate ragged rows and pass their offsets as lod"
@@ -448,7 +451,7 @@ def grad(
     >>> (g,) = dygraph.grad(x * x * x, x, create_graph=True)
     >>> (h,) = dygraph.grad(g, x)
     >>> g.numpy(), h.numpy()
-    (array([27.]), array([18.]))
+    (array([27.], dtype=float32), array([18.], dtype=float32))
     """
     if not only_inputs:
         raise UnimplementedError(

@@ -176,8 +176,8 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
     Operands both(a, b);
     if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
     if (!IsFloating(both.x->value().dtype())) {
-      both.x = CastTo(*both.x, DType::kFloat32);
-      both.y = CastTo(*both.y, DType::kFloat32);
+      both.x = CastTo(*both.x, DefaultFloat());
+      both.y = CastTo(*both.y, DefaultFloat());
     }
     return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
   });
@@ -281,12 +281,14 @@ int NbBool(PyObject* a) {
 // `x == [1, 2]` compares elements, as NumPy does; floats of a list take the type of `x`.
 PyObject* EqualToList(PyObject* a, PyObject* list, int how) {
   return Guarded([&] {
-    Ref<Variable> x(&VarOf(a)), y = Variable::Make(Value(TensorFromPython(list)));
-    DType s = x->value().dtype(), t = y->value().dtype();
+    Ref<Variable> x(&VarOf(a));
+    DType s = x->value().dtype();
+    Ref<Variable> y = Variable::Make(Value(TensorFromPython(list, DType::kUnset, s)));
+    DType t = y->value().dtype();
     if (s != t) {
-      const DType both = IsFloating(s) && IsFloating(t) ? s : Promote(s, t);
+      const DType both = Promote(s, t);
       if (s != both) x = CastTo(*x, both);
-      if (t != both) y = Variable::Make(Value(TensorFromPython(list, both)));
+      if (t != both) y = CastTo(*y, both);
     }
     const OpInfo& op = *Operators().compare[how];
     return Wrap(RunBinary(op, op.default_attrs, *x, *y));
