@@ -114,14 +114,14 @@ def _float_type(dtype, what):
 def set_default_dtype(dtype):
     """Set this thread's float type.
 
-    Converted float arrays have it, and ``zeros``, ``rand``, the parameters of layers and the like
-    by default. ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer.
+    Python's floats and converted float arrays have it, and ``zeros``, ``rand``, the parameters of
+    layers and the like by default. ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer.
 
     Parameters
     ----------
     dtype : dtype or None
         A float type. None: the initial state, in which arrays keep their own float type and
-        ``zeros`` and layers have float32.
+        Python's floats, ``zeros`` and layers have float32.
 
     Raises
     ------
@@ -171,8 +171,10 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     Parameters
     ----------
     value : array_like or Variable
-        bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64
-        except with `dtype` or ``guard(dtype=...)``.
+        bool, int8 to int64, uint8, float16 to float64. Arrays and NumPy's scalars keep their type:
+        float64 stays float64 except with `dtype` or ``guard(dtype=...)``. Python's floats, also in
+        lists, have the default type, float32 unless set; in a list with arrays or Variables they
+        take the type of those. Ints become int64.
     name : str, optional
     zero_copy : bool, optional
         True: share the memory of an array, like `from_dlpack`: writes into the array change the
@@ -192,6 +194,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     ------
     ArgumentTypeError
         (a TypeError) for None, strings and arrays of objects.
+    OutOfRangeError
+        (an IndexError) for a float of Python that the type cannot hold, such as 1e300.
     InvalidArgumentError
         (a ValueError) for a LoD that does not fit the rows, and if `zero_copy` is True but the
         memory cannot be shared.
@@ -202,6 +206,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     >>> x = dygraph.to_variable(np.ones((2, 3), "float32"))
     >>> x.shape, x.dtype
     ((2, 3), dygraph.float32)
+    >>> dygraph.to_variable([0.5, 1]).dtype, dygraph.to_variable([0.5], dtype="float64").dtype
+    (dygraph.float32, dygraph.float64)
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
