@@ -286,6 +286,9 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
       if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
       *to = static_cast<T>(
           static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
+      ENFORCE(std::isfinite(static_cast<double>(*to)) || !std::isfinite(v), OutOfRange,
+              "the number must fit into ", dtype, ", got ", v,
+              ". Convert the variable with astype('float64') first");
     }
   });
   return t;

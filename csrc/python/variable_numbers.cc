@@ -1,4 +1,5 @@
 // Number slots of the Variable type: one operator each. `+=` and the like write in place.
+#include <cmath>
 #include <string_view>
 
 #include "python/convert.h"
@@ -120,7 +121,7 @@ inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
 }
 
 // x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
-// number.
+// number of a float64 variable, or make it infinite.
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();
@@ -131,7 +132,8 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
     return false;
   }
   *value = static_cast<float>(v);
-  return t == DType::kFloat32 || static_cast<double>(*value) == v;
+  if (t == DType::kFloat32) return std::isfinite(*value) || !std::isfinite(v);
+  return static_cast<double>(*value) == v;
 }
 
 PyObject* Scaled(Variable& x, float scale, float bias) {
