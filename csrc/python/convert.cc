@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -151,20 +152,32 @@ double Limit(DType type) {
   }
 }
 
-// The tensor of a number or a list, of which `array` has the elements, in a float type.
-Tensor FloatsFromPython(PyObject* value, const py::object& array, DType cast_to, DType beside) {
+// `typed`: of the arrays and Variables beside Python's floats.
+DType TypeOfFloats(DType cast_to, DType typed, DType beside) {
+  if (cast_to != DType::kUnset) return cast_to;
+  if (IsFloating(typed)) return typed;
+  return IsFloating(beside) ? beside : DefaultFloat();
+}
+
+// The tensor of a list, of which `array` has the elements, in a float type.
+Tensor FloatsFromPython(PyObject* list, const py::object& array, DType cast_to, DType beside) {
   Contents contents;
-  contents.Add(value);
-  DType type = cast_to;
-  if (type == DType::kUnset && IsFloating(contents.typed)) type = contents.typed;
-  if (type == DType::kUnset) type = IsFloating(beside) ? beside : DefaultFloat();
+  contents.Add(list);
+  const DType type = TypeOfFloats(cast_to, contents.typed, beside);
   if (contents.has_floats && IsFloating(type) && TypeOfArray(array) == DType::kFloat64) {
-    const auto* numbers = static_cast<const double*>(py::array(array).data());
+    const py::array doubles(array);
+    const auto* numbers = static_cast<const double*>(doubles.data());
+    const py::ssize_t count = doubles.size();
     const double limit = Limit(type);
-    for (py::ssize_t i = 0, n = py::array(array).size(); i < n; ++i) {
+    for (py::ssize_t i = 0; i < count; ++i) {
       ENFORCE(std::abs(numbers[i]) < limit || !std::isfinite(numbers[i]), OutOfRange,
-              "each number must fit into ", type, ", got ", numbers[i],
-              ". Pass dtype='float64', or an array");
+              "each number must fit into ", type, ", got ", numbers[i], ". Pass dtype='float64'");
+    }
+    if (type == DType::kFloat32 && doubles.ndim() <= kMaxRank) {
+      Tensor t(Dims(doubles.shape(), doubles.shape() + doubles.ndim()), type);
+      std::transform(numbers, numbers + count, t.mutable_data<float>(),
+                     [](double v) { return static_cast<float>(v); });
+      return t;
     }
   }
   if (type != DType::kBFloat16) return TensorFromPython(array.ptr(), type);
@@ -179,6 +192,10 @@ DType DefaultFloat() {
 }
 
 Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
+  if (PyFloat_CheckExact(value)) {
+    const DType type = TypeOfFloats(cast_to, DType::kUnset, beside);
+    if (IsFloating(type)) return ScalarTensor(value, type);
+  }
   if (!Npy().PyArray_Check_(value)) {
     py::object array = AsArray(value);
     if (IsFloating(TypeOfArray(array))) return FloatsFromPython(value, array, cast_to, beside);
@@ -288,7 +305,7 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
           static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
       ENFORCE(std::isfinite(static_cast<double>(*to)) || !std::isfinite(v), OutOfRange,
               "the number must fit into ", dtype, ", got ", v,
-              ". Convert the variable with astype('float64') first");
+              ". Compute in float64: dtype='float64' or x.astype('float64')");
     }
   });
   return t;
