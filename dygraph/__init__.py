@@ -6,7 +6,7 @@
 ...     w.stop_gradient = False
 ...     (w * w).backward()
 >>> w.gradient()
-array([4.])
+array([4.], dtype=float32)
 """
 
 from dygraph import (

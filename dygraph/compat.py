@@ -32,7 +32,7 @@ class BackwardStrategy:
     >>> w = dygraph.Parameter([3.0])
     >>> (w * w).backward(strategy)
     >>> w.gradient()
-    array([6.])
+    array([6.], dtype=float32)
     """
 
     __slots__ = ("sort_sum_gradient",)

@@ -80,7 +80,7 @@ class PyLayer:
     >>> (g,) = dygraph.grad(Cube.apply(x), x, create_graph=True)
     >>> (h,) = dygraph.grad(g, x)
     >>> g.numpy(), h.numpy()
-    (array([12.]), array([12.]))
+    (array([12.], dtype=float32), array([12.], dtype=float32))
     """
 
     @staticmethod

@@ -39,6 +39,14 @@ def _check_fed(name, value):
         raise ArgumentTypeError(f"the feed '{name}' must be an array or a Variable, got {got}")
 
 
+def _fed(value, name, program):
+    """A value for the run. The floats of a list take the type that the variable declares."""
+    if not isinstance(value, (list, tuple, float)):
+        return value
+    declared = program.global_block().vars.get(name)
+    return _core.to_variable(value, beside=None if declared is None else declared.dtype)
+
+
 def _by_name(feed, program):
     """A fed list as a dict: values in the order of declaration, or one dict."""
     if not isinstance(feed, (list, tuple)):
@@ -173,7 +181,7 @@ class Executor:
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
         plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
-        values = [feed[name] for name in plan.feeds]
+        values = [_fed(feed[name], name, program) for name in plan.feeds]
         if plan.reads is not None:
             plan.reads.make(scope)
             values += plan.reads.values(scope)

@@ -85,7 +85,7 @@ class BCELoss(LossLayer):
     --------
     >>> import dygraph
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
-    >>> dygraph.nn.BCELoss(reduction="none")(p, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.BCELoss(reduction="none")(p, label).tolist()]
     [0.6931, 1.3863]
     """
 
@@ -112,7 +112,7 @@ class BCEWithLogitsLoss(LossLayer):
     --------
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
-    >>> dygraph.nn.BCEWithLogitsLoss(reduction="none")(score, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.BCEWithLogitsLoss(reduction="none")(score, label).tolist()]
     [0.6931, 900.0]
     """
 
@@ -220,8 +220,9 @@ class KLDivLoss(LossLayer):
 
     Examples
     --------
-    >>> import dygraph, numpy as np
-    >>> logs, label = dygraph.to_variable(np.log([[0.5, 0.5]])), dygraph.to_variable([[1.0, 0.0]])
+    >>> import dygraph
+    >>> logs = dygraph.log(dygraph.to_variable([[0.5, 0.5]]))
+    >>> label = dygraph.to_variable([[1.0, 0.0]])
     >>> round(dygraph.nn.KLDivLoss("batchmean")(logs, label).item(), 4)  # log(2)
     0.6931
     """
@@ -297,7 +298,7 @@ class SoftMarginLoss(LossLayer):
 
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
-    >>> dygraph.nn.SoftMarginLoss("none")(score, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.SoftMarginLoss("none")(score, label).tolist()]
     [0.6931, 900.0]
     """
 
