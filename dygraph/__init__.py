@@ -9,7 +9,7 @@ The functions here follow the Python array API standard, see docs/array_api.md; 
 ...     w.stop_gradient = False
 ...     (w * w).backward()
 >>> w.gradient()
-array([4.])
+array([4.], dtype=float32)
 """
 
 from dygraph import (

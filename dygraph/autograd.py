@@ -103,7 +103,7 @@ def jacobian(func, xs, create_graph=False):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> dygraph.autograd.jacobian(lambda x: x * x, x).numpy()
     array([[2., 0.],
-           [0., 4.]])
+           [0., 4.]], dtype=float32)
     """
     leaves, single = _inputs(xs, "jacobian")
     with enable_grad():
@@ -133,7 +133,7 @@ def hessian(func, xs, create_graph=False):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> dygraph.autograd.hessian(lambda x: (x * x * x).sum(), x).numpy()
     array([[ 6.,  0.],
-           [ 0., 12.]])
+           [ 0., 12.]], dtype=float32)
     """
     leaves, single = _inputs(xs, "hessian")
     with enable_grad():
@@ -191,7 +191,7 @@ def vjp(func, xs, v=None):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> y, g = dygraph.autograd.vjp(lambda x: x * x, x)
     >>> g.numpy()
-    array([2., 4.])
+    array([2., 4.], dtype=float32)
     """
     leaves, single = _inputs(xs, "vjp")
     with enable_grad():
@@ -223,7 +223,7 @@ def jvp(func, xs, v=None):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> y, d = dygraph.autograd.jvp(lambda x: x * x, x, dygraph.to_variable([1.0, 0.0]))
     >>> d.numpy()
-    array([2., 0.])
+    array([2., 0.], dtype=float32)
     """
     leaves, single = _inputs(xs, "jvp")
     if v is None:
@@ -257,7 +257,7 @@ def hvp(func, xs, v):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> f = lambda x: (x * x * x).sum()
     >>> dygraph.autograd.hvp(f, x, dygraph.to_variable([1.0, 1.0]))[1].numpy()
-    array([ 6., 12.])
+    array([ 6., 12.], dtype=float32)
     """
     leaves, single = _inputs(xs, "hvp")
     directions = _directions(v, leaves, single, "hvp")
@@ -288,12 +288,12 @@ class saved_value_hooks(Shown):  # noqa: N801 - used like a function
     >>> import dygraph
     >>> x = dygraph.to_variable([1.5, 2.0]); x.stop_gradient = False
     >>> with dygraph.autograd.saved_value_hooks(
-    ...     lambda v: v.astype("float16"), lambda h: h.astype("float64")
+    ...     lambda v: v.astype("float16"), lambda h: h.astype("float32")
     ... ):
     ...     y = x * x
     >>> y.sum().backward()
     >>> x.gradient()
-    array([3., 4.])
+    array([3., 4.], dtype=float32)
     """
 
     def __init__(self, pack, unpack):

@@ -33,7 +33,7 @@ class BackwardStrategy(Shown):
     >>> w = dygraph.Parameter([3.0])
     >>> (w * w).backward(strategy)
     >>> w.gradient()
-    array([6.])
+    array([6.], dtype=float32)
     """
 
     __slots__ = ("sort_sum_gradient",)

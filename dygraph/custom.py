@@ -81,7 +81,7 @@ class PyLayer(Shown):
     >>> (g,) = dygraph.grad(Cube.apply(x), x, create_graph=True)
     >>> (h,) = dygraph.grad(g, x)
     >>> g.numpy(), h.numpy()
-    (array([12.]), array([12.]))
+    (array([12.], dtype=float32), array([12.], dtype=float32))
     """
 
     @staticmethod

@@ -55,8 +55,8 @@ class _Field:
                 f"{self.dtype or 'one type'}, got others ({str(error)[:100]}). Sequences of "
                 "different lengths need lod_level"
             ) from None
-        if self.dtype is None and array.dtype == "float64" and _is_plain(rows):
-            array = array.astype("float32")
+        if self.dtype is None and array.dtype.kind == "f":
+            array = np.asarray(_core.to_variable(rows))  # Python's floats in the default type
         array = self._shaped(array)
         lod = [np.cumsum([0, *level]).tolist() for level in lengths]
         return _core.to_variable(array, lod or None)
@@ -93,12 +93,6 @@ class _Field:
             return array
         return array.reshape(len(array), *([0 if n == -1 else n for n in row] if not len(array)
                                            else row))  # fmt: skip
-
-
-def _is_plain(rows):
-    while isinstance(rows, (list, tuple)) and rows:
-        rows = rows[0]
-    return isinstance(rows, float)
 
 
 class DataFeeder(Shown):
@@ -222,7 +216,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
                 f"{what}: the sequences must have the lengths {levels[-1]}, got {lengths}"
             )
         rows = [row for seq in data for row in seq]
-        data = np.asarray(rows, None if rows else "int64")
+        data = np.asarray(_core.to_variable(rows)) if rows else np.empty(0, "int64")
         data = data.reshape(-1, 1) if data.ndim == 1 else data
     elif not isinstance(data, (np.ndarray, _core.Variable)):
         raise ArgumentTypeError(

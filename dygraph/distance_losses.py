@@ -107,7 +107,7 @@ def soft_margin_loss(input, label, reduction="mean"):
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
     >>> loss = dygraph.ops.soft_margin_loss(score, label, reduction="none")
-    >>> loss.numpy().round(4).tolist()
+    >>> [round(v, 4) for v in loss.tolist()]
     [0.6931, 900.0]
     """
     input, label = same_shape("soft_margin_loss", input=input, label=label)

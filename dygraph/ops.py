@@ -9,7 +9,7 @@ Examples
 >>> import dygraph.ops as F
 >>> import dygraph
 >>> F.relu(dygraph.to_variable([-1.0, 2.0])).numpy()
-array([0., 2.])
+array([0., 2.], dtype=float32)
 """
 
 import keyword

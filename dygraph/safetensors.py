@@ -122,7 +122,7 @@ def save_file(tensors, path, metadata=None):
     >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
     >>> save_file({"x": dygraph.to_variable([1.0, 2.0])}, path, {"made by": "me"})
     >>> load_file(path)["x"].numpy(), read_metadata(path)
-    (array([1., 2.]), {'made by': 'me'})
+    (array([1., 2.], dtype=float32), {'made by': 'me'})
     """
     for key in metadata or {}:
         if isinstance(key, str) and key.startswith(_OWN):

@@ -71,7 +71,7 @@ def backward(self, grad=None, retain_graph=False, create_graph=False, backward_s
     >>> w.stop_gradient = False
     >>> (w * w).backward()
     >>> w.gradient()
-    array([6.])
+    array([6.], dtype=float32)
     """
     if isinstance(grad, BackwardStrategy):
         grad, backward_strategy = None, grad
@@ -139,7 +139,7 @@ def register_hook(self, hook):
     >>> handle = w.register_hook(lambda g: g * 2)
     >>> (w * w).backward()
     >>> w.gradient()
-    array([12.])
+    array([12.], dtype=float32)
     """
     if not callable(hook):
         raise ArgumentTypeError(
@@ -447,7 +447,7 @@ class Parameter(Variable):
     >>> w = dygraph.Parameter([3.0])
     >>> (w * w).backward()
     >>> w.gradient(), w.trainable
-    (array([6.]), True)
+    (array([6.], dtype=float32), True)
     """
 
     learning_rate = 1.0

@@ -1,9 +1,7 @@
 """Fluid's ``core``: tensors and arrays that scripts fill, and places."""
 
-import numpy as np
-
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
-from dygraph.errors import EOFException, InvalidArgumentError, did_you_mean
+from dygraph.errors import DygraphError, EOFException, InvalidArgumentError, did_you_mean
 from dygraph.lazily import find
 from dygraph.static.environment import is_compiled_with_cuda
 from dygraph.static.scope import Scope
@@ -37,12 +35,13 @@ class LoDTensor(_core.Variable):
             It is no array of numbers, or the place does not exist.
         """
         try:
-            array = np.asarray(array)
-        except ValueError as error:
+            made = _core.to_variable(array)
+        except DygraphError:
+            raise
+        except ValueError as error:  # NumPy's
             raise InvalidArgumentError(
                 f"LoDTensor.set: the array must have rows of one length, got others ({error})"
             ) from None
-        made = _core.to_variable(array)
         super().__init__(made if place is None else made.to(place))
 
     def set_lod(self, lod):

@@ -41,6 +41,14 @@ def _check_fed(name, value):
         raise ArgumentTypeError(f"the feed '{name}' must be an array or a Variable, got {got}")
 
 
+def _fed(value, name, program):
+    """A value for the run. The floats of a list take the type that the variable declares."""
+    if not isinstance(value, (list, tuple, float)):
+        return value
+    declared = program.global_block().vars.get(name)
+    return _core.to_variable(value, beside=None if declared is None else declared.dtype)
+
+
 def _by_name(feed, program):
     """A fed list as a dict: values in the order of declaration, or one dict."""
     if not isinstance(feed, (list, tuple)):
@@ -186,7 +194,7 @@ class Executor(Shown):
             skipped = self._skipped(program, names, fetch_every)
             names = () if skipped else names
         plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
-        values = [feed[name] for name in plan.feeds]
+        values = [_fed(feed[name], name, program) for name in plan.feeds]
         if plan.reads is not None:
             plan.reads.make(scope)
             values += plan.reads.values(scope)

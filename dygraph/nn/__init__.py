@@ -14,8 +14,8 @@ from dygraph.nn.pooling import *
 
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
-    from dygraph.nn.attention import *
     from dygraph.nn import functional as functional
+    from dygraph.nn.attention import *
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *

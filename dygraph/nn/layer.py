@@ -17,6 +17,7 @@ from dygraph.nn import loading
 from dygraph.nn.hooks import HookHandle
 from dygraph.nn.paths import add_layer, tell_path
 from dygraph.param_attr import ParamAttr
+from dygraph.promotion import default_float
 from dygraph.recording import modes, switch
 from dygraph.variable import Parameter, Variable
 
@@ -93,7 +94,7 @@ class Layer(check.NamedArguments):
         kind = name_scope or unique_name.snake(type(self).__name__)
         attributes["_full_name"] = unique_name.generate(kind)
         if dtype is None:
-            dtype = _core.cast_floats_to() or _core.float32
+            dtype = default_float()
         attributes["_dtype"] = _core.dtype_of(dtype)
         attributes["_made"] = {"w": 0, "b": 0}
 

@@ -133,7 +133,7 @@ class ExponentialMovingAverage(Average):
     ...     print(w.numpy())
     [3.]
     >>> w.numpy()
-    array([4.])
+    array([4.], dtype=float32)
     """
 
     def __init__(self, decay=0.999, thres_steps=None, name=None, parameter_list=None):
@@ -214,7 +214,7 @@ class ModelAverage(Average):
     ...     print(w.numpy())
     [2.5]
     >>> w.numpy()
-    array([4.])
+    array([4.], dtype=float32)
     """
 
     _SUMS = ("sum_1", "sum_2", "sum_3")

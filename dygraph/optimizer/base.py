@@ -202,7 +202,7 @@ class Optimizer(check.NamedArguments):
         >>> (w * w).backward()
         >>> sgd.step()
         >>> w.numpy()
-        array([0.])
+        array([0.], dtype=float32)
         """
         if modes.tracer is None:
             self.ask_rate()

@@ -22,7 +22,7 @@ void DefineLogSoftmax(OpDef& op) {
   op.Comment("Out = X - log(sum(exp(X))), the sum along axis: the logarithm of softmax.")
       .Example(
           ">>> out = F.log_softmax(to_variable([[1.0, 1.0], [0.0, 100.0]]))\n"
-          ">>> np.round(out.numpy(), 4).tolist()\n"
+          ">>> [[round(v, 4) for v in row] for row in out.tolist()]\n"
           "[[-0.6931, -0.6931], [-100.0, 0.0]]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")

@@ -23,7 +23,7 @@ void DefineSoftmax(OpDef& op) {
   op.Comment("Out = exp(X) / sum(exp(X)), the sum along axis.")
       .Example(
           ">>> out = F.softmax(to_variable([[0.0, 0.0], [0.0, 1.0]]))\n"
-          ">>> np.round(out.numpy(), 4).tolist()\n"
+          ">>> [[round(v, 4) for v in row] for row in out.tolist()]\n"
           "[[0.5, 0.5], [0.2689, 0.7311]]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")

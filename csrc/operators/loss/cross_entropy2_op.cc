@@ -29,8 +29,9 @@ void DefineCrossEntropy2(OpDef& op) {
         "gradient.")
       .Example(
           ">>> x, label = to_variable([[0.2, 0.8], [0.5, 0.5]]), to_variable([[0], [1]])\n"
-          ">>> np.round(F.cross_entropy2(x, label).numpy(), 4).tolist()  # -log(0.2 and 0.5)\n"
-          "[[1.6094], [0.6931]]")
+          ">>> loss = F.cross_entropy2(x, label).numpy().ravel()  # -log(0.2) and -log(0.5)\n"
+          ">>> [round(v, 4) for v in loss.tolist()]\n"
+          "[1.6094, 0.6931]")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
       .Output(kY, "Y", "[..., 1], or [...] where Label is")

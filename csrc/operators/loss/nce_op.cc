@@ -79,7 +79,7 @@ void DefineNce(OpDef& op) {
                  "over num_neg_samples classes drawn from P for each row; times "
                  "SampleWeight.")
           .Example(">>> x, label = to_variable([[1.0, 2.0]]), to_variable([[3]])\n"
-                   ">>> weight = to_variable(np.zeros((4, 2)))\n"
+                   ">>> weight = to_variable(np.zeros((4, 2), 'float32'))\n"
                    ">>> cost = F.nce(x, label, weight, num_total_classes=4, num_neg_samples=4)\n"
                    ">>> cost.shape, round(cost.item(), 4)  # -log(1 / 3) - 4 log(2 / 3)\n"
                    "((1, 1), 2.7205)"))

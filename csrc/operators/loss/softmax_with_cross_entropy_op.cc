@@ -35,8 +35,8 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
       .Example(
           ">>> logits = to_variable([[0.0, 0.0], [0.0, 1.0]])\n"
           ">>> loss = F.softmax_with_cross_entropy(logits, to_variable([[0], [1]]))\n"
-          ">>> np.round(loss.numpy(), 4).tolist()  # log 2 and log(1 + 1 / e)\n"
-          "[[0.6931], [0.3133]]")
+          ">>> [round(v, 4) for v in loss.numpy().ravel().tolist()]  # log 2 and log(1 + 1 / e)\n"
+          "[0.6931, 0.3133]")
       .Input(kLogits, "Logits", "scores [..., C, ...], the classes along axis")
       .Input(kLabel, "Label",
              "int64 or int32 classes, shaped as Logits with 1 class or without the axis; soft: as "

@@ -3,8 +3,8 @@
 import numpy as np
 
 from dygraph import _core, check, images
-from dygraph.functions import manipulation
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions import manipulation
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Normalisation over the batch, over channels, over the last axes and along one."""
 
 from dygraph import _core, check, images, loss_parts
-from dygraph.functions import products
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from dygraph.functions import products
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
