@@ -15,7 +15,7 @@ import sys
 __all__ = ["MODULES", "find", "install"]
 
 MODULES = {
-    "clip": "dygraph.nn.clip",
+    "clip": "dygraph.clip",
     "data_feeder": "dygraph.data_feeder",
     "dataset": "dygraph.dataset",
     "debuger": "static.debugger",
