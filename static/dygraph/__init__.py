@@ -17,6 +17,7 @@ Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are 
 import sys
 
 import dygraph as _eager
+from dygraph import fluid_layers as _fluid_layers
 from dygraph.errors import did_you_mean
 from dygraph.static.dygraph.fc import FC
 
@@ -30,10 +31,20 @@ StepDecay TracedLayer TreeConv declarative disable_dygraph disable_imperative en
 enable_imperative enabled grad guard load_dygraph no_grad prepare_context save_dygraph to_variable
 """.split()
 
+# Fluid's files, whose names are all here.
+_MODULES = (
+    "backward_strategy base checkpoint container jit layers learning_rate_scheduler nn parallel "
+    "tracer"
+).split()
+
 __all__ = ["FC", *_NAMES]
 
 
 def __getattr__(name):
+    if name in _MODULES:
+        return sys.modules[__name__]
+    if name in _fluid_layers.__all__:  # layers with Fluid's order and defaults
+        return getattr(_fluid_layers, name)
     if name in _NAMES or not name.startswith("_") and hasattr(_eager, name):
         return getattr(_eager, name)
     raise AttributeError(f"fluid.dygraph has no '{name}'.{did_you_mean(name, __dir__())}")
@@ -43,8 +54,5 @@ def __dir__():
     return sorted({*__all__, *dir(_eager)})
 
 
-for _name in (
-    "backward_strategy base checkpoint container jit layers learning_rate_scheduler nn parallel "
-    "tracer"
-).split():
+for _name in _MODULES:
     sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
