@@ -185,6 +185,7 @@ with dygraph.guard(seed=3):
 places = F.add_position_encoding(embed(x), alpha=1.0, beta=1.0)  # counted within each sequence
 encoded = encoder(places)
 assert encoded.lod() == x.lod() and encoded.shape == (x.shape[0], 8)
+offsets = x.lod()[0]
 for begin, end in itertools.pairwise(offsets):
     alone = encoder(dygraph.to_variable(places.numpy()[None, begin:end]))
     np.testing.assert_allclose(encoded.numpy()[begin:end], alone.numpy()[0], atol=1e-5)

@@ -129,7 +129,7 @@ KEEP = [
     ("minus", {"X": some(5, 4), "Y": X54}, {}),
     ("where", {"Condition": BOOLS, "X": some(5, 4), "Y": some(5, 4)}, {}),
     ("where", {"Condition": TRUTH, "X": some(5, 4), "Y": X54}, {}),
-    ("sum", {"X": [some(5, 4), X54]}, {}),
+    ("sum", {"X": [X54, some(5, 4)]}, {}),
     ("concat", {"X": [some(5, 3), X54]}, {"axis": 1}),
     ("matmul_v2", {"X": some(5, 2, 3), "Y": Ragged(5, 3, 2)}, {}),
     ("addmm", {"Input": some(5, 4), "X": Ragged(5, 3), "Y": some(3, 4)}, {}),
@@ -191,6 +191,7 @@ DROP = [
     ("matmul_v2", {"X": some(4, 4), "Y": X44}, {}),
     ("gather", {"X": some(4, 4), "Index": Ragged(4, dtype="int64")}, {"axis": 1}),
     ("einsum", {"Operands": [X44, some(4, 4)]}, {"equation": "ij,jk->ki"}),
+    ("sum", {"X": [some(4, 4), X44]}, {}),  # the first decides
     ("cumsum", {"X": X44}, {"axis": 0}),
     ("cumsum", {"X": Ragged(4)}, {"axis": -1}),
     ("softmax", {"X": X44}, {"axis": 0}),

@@ -21,8 +21,8 @@ struct AttentionAttrs {
   bool drops() const { return dropout_prob > 0 && !is_test; }
 };
 
-// Rows of two axes with a level of detail: each sequence of Query attends to the sequence of Key and
-// Value with its number.
+// Rows of two axes with a level of detail: each sequence of Query attends to the sequence of Key
+// and Value with its number.
 struct Sequences {
   Sequences() = default;
   Sequences(const Tensor& query, const Tensor& key, const Tensor& value) {
