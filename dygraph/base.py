@@ -116,7 +116,8 @@ def set_default_dtype(dtype):
     """Set this thread's float type.
 
     Python's floats and converted float arrays have it, and ``zeros``, ``rand``, the parameters of
-    layers and the like by default. ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer.
+    layers and the like by default. ``guard(dtype=...)`` does so for a block.
+    ``layer.to(dtype=...)`` changes a layer.
 
     Parameters
     ----------

@@ -78,7 +78,8 @@ def result_type(*values):
     """The promoted type of Variables, arrays, types and Python numbers.
 
     A Python number never changes the type of the others; only numbers give the widest of bool,
-    int64 and the default float type. A number must fit: a float with integers raises an error in the computation.
+    int64 and the default float type. A number must fit: a float with integers raises an error in
+    the computation.
 
     Parameters
     ----------
