@@ -1,8 +1,8 @@
 """Fluid's ``core``: tensors and arrays that scripts fill, and places."""
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
+from dygraph.core.lazily import find
 from dygraph.errors import DygraphError, EOFException, InvalidArgumentError, did_you_mean
-from dygraph.lazily import find
 from dygraph.static.environment import is_compiled_with_cuda
 from dygraph.static.scope import Scope
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dygraph import initializer, metrics, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static.parameters import fill_at_start
 from dygraph.static.scope import global_scope
 from dygraph.static.variable import Variable

@@ -3,9 +3,9 @@
 import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import text
 from dygraph.lr.base import Schedule
 from dygraph.regularizer import L1Decay, L2Decay
-from dygraph.shown import text
 from dygraph.static.backward import append_backward
 from dygraph.static.parameters import fill_at_start
 from dygraph.static.program import OpRole, default_startup_program, program_guard
@@ -111,7 +111,7 @@ class InPrograms:
                 return pairs
             # A global norm adds its terms in the order of the parameters, as an eager step does.
             order = {p.name: i for i, p in enumerate(program.all_parameters())}
-            common = isinstance(self._grad_clip, dygraph.nn.clip.GradientClipByGlobalNorm)
+            common = isinstance(self._grad_clip, dygraph.nn.ClipGradByGlobalNorm)
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
             limited = _replaced(pairs, self._grad_clip.clip(chosen))
             for p, g in limited:

@@ -2,9 +2,9 @@
 
 import dygraph.io
 import dygraph.io.generator
-from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
+from dygraph.io.data_feeder import DataFeeder
 from dygraph.static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]

@@ -1,7 +1,7 @@
 """Training that keeps only checkpoints of the forward pass (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static.backward import append_backward
 
 __all__ = ["RecomputeOptimizer"]

@@ -1,9 +1,10 @@
 """Fluid's ``core.VarDesc.VarType`` and ``core.SelectedRows``."""
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import core
 
 __all__ = ["SelectedRows", "VarDesc"]

@@ -5,8 +5,8 @@ import numbers
 import numpy as np
 
 from dygraph import _core
+from dygraph.core.promotion import default_float
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.promotion import default_float
 
 __all__ = ["default_collate"]
 

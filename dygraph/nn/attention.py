@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.nn.common import Linear
 from dygraph.nn.layer import Layer

@@ -1,6 +1,7 @@
-"""The losses of `dygraph.losses` as layers."""
+"""The losses of `dygraph.functions.losses` as layers."""
 
-from dygraph import check, loss_parts, losses
+from dygraph.core import check
+from dygraph.functions import loss_parts, losses
 from dygraph.nn.functional import loss as functional
 from dygraph.nn.layer import Layer
 
@@ -168,7 +169,7 @@ class CrossEntropyLoss(LossLayer):
         self._smoothing = check.number(label_smoothing, "CrossEntropyLoss: label_smoothing", 0, 1)
 
     def forward(self, input, label):
-        return functional.cross_entropy(
+        return ops.cross_entropy(
             input,
             label,
             self._weight,
@@ -214,7 +215,7 @@ class NLLLoss(LossLayer):
         self._ignore_index = check.integer(ignore_index, "NLLLoss: ignore_index")
 
     def forward(self, input, label):
-        return functional.nll_loss(input, label, self._weight, self._ignore_index, self._reduction)
+        return ops.nll_loss(input, label, self._weight, self._ignore_index, self._reduction)
 
     def extra_repr(self):
         return self._said(ignore_index=(self._ignore_index, -100))
@@ -246,7 +247,7 @@ class KLDivLoss(LossLayer):
         self._log_target = check.flag(log_target, "KLDivLoss: log_target")
 
     def forward(self, input, label):
-        return functional.kl_div(input, label, self._reduction, self._log_target)
+        return ops.kl_div(input, label, self._reduction, self._log_target)
 
     def extra_repr(self):
         return self._said(log_target=(self._log_target, False))
@@ -271,10 +272,10 @@ class HuberLoss(LossLayer):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction)
-        self._delta = functional.width(delta, "HuberLoss", "delta")
+        self._delta = ops.width(delta, "HuberLoss", "delta")
 
     def forward(self, input, label):
-        return functional.huber_loss(input, label, self._reduction, self._delta)
+        return ops.huber_loss(input, label, self._reduction, self._delta)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, delta={self._delta}"
@@ -299,10 +300,10 @@ class SmoothL1Loss(LossLayer):
 
     def __init__(self, reduction="mean", *, beta=1.0):
         super().__init__(reduction)
-        self._beta = functional.width(beta, "SmoothL1Loss", "beta")
+        self._beta = ops.width(beta, "SmoothL1Loss", "beta")
 
     def forward(self, input, label):
-        return functional.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
+        return ops.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, beta={self._beta}"

@@ -4,7 +4,8 @@ import sys
 
 import numpy as np
 
-from dygraph import _core, foreign
+from dygraph import _core
+from dygraph.core import foreign
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.common import Linear
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.nn.activation import activation as find_activation
 from dygraph.nn.attention import MultiHeadAttention, dropout, per_part

@@ -3,10 +3,11 @@
 import copy
 
 import dygraph
-from dygraph import ParamAttr, check, unique_name
+from dygraph import ParamAttr, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.nn.activation import activation
-from dygraph.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import matmul
 from dygraph.static.layers.learnt import known

@@ -5,9 +5,10 @@ import collections
 import numpy as np
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import (
     cumsum,

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, ops
+from dygraph import _core, ops
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static.layers.making import run
 from dygraph.static.layers.random import (
     gaussian_random,

@@ -3,9 +3,9 @@
 import collections
 
 import dygraph
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import nested
 from dygraph.static.layers.arithmetic import equal, less_equal
 from dygraph.static.layers.decoding import Decoder, fill_constant_like, fill_constant_of

@@ -9,7 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.layers.choices import conditional_block
 from dygraph.static.layers.ranked import merge_lod_tensor

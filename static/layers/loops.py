@@ -2,9 +2,10 @@
 
 import contextlib
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.program import Variable
 

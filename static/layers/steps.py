@@ -7,7 +7,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
 )
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.program import default_main_program
 

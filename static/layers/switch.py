@@ -1,7 +1,7 @@
 """Switch: several blocks, of which the first with a true condition runs."""
 
 from dygraph.errors import PreconditionNotMetError
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.layers.arithmetic import logical_and, logical_not
 from dygraph.static.layers.choices import conditional_block

@@ -1,6 +1,7 @@
 """Activations. Those without arguments of their own are the operators themselves."""
 
-from dygraph import _core, check, nets
+from dygraph import _core, nets
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.functional.spelling import spelled
 

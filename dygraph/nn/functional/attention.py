@@ -1,6 +1,6 @@
 """Attention."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.nn import transformer
 from dygraph.nn.functional.spelling import spelled

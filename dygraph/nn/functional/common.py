@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions import manipulation
+from dygraph.functions import images, manipulation
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

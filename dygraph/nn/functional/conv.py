@@ -1,7 +1,9 @@
 """Convolutions of sequences, images and volumes, and their transposes."""
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import images
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

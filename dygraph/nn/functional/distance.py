@@ -1,6 +1,7 @@
 """Distances, similarities and the losses of margins, with a `reduction` as other losses."""
 
-from dygraph import check, distance_losses, loss_parts, losses
+from dygraph.core import check
+from dygraph.functions import distance_losses, loss_parts, losses
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Dropout of elements and of whole channels, and alpha dropout."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.functional.spelling import spelled
 

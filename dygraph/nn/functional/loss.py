@@ -5,8 +5,10 @@ Predictions and labels never broadcast, as they do in PyTorch with a warning: a 
 shape raises InvalidArgumentError (a ValueError) with both shapes.
 """
 
-from dygraph import _core, check, loss_parts, losses
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from dygraph.functions import loss_parts, losses
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

@@ -1,8 +1,9 @@
 """Normalisation over the batch, over channels, over the last axes and along one."""
 
-from dygraph import _core, check, images, loss_parts
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from dygraph.functions import products
+from dygraph.functions import images, loss_parts, products
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

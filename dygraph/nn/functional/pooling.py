@@ -1,7 +1,8 @@
 """Maxima and averages over windows."""
 
-from dygraph import check, images
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from dygraph.functions import images
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [

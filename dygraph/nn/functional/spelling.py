@@ -39,7 +39,7 @@ _FIXES = {
     "inplace": "x = {name}(x)",
     "max_norm": "dygraph.clip on the table before the call",
     "name": "no argument: variables of programs name themselves",
-    "norm_by_times": "a factor of the loss, or dygraph.losses.ctc_loss",
+    "norm_by_times": "a factor of the loss, or dygraph.functions.losses.ctc_loss",
     "recompute_scale_factor": "size=",
     "reduce": "reduction='mean', 'sum' or 'none'",
     "size_average": "reduction='mean', 'sum' or 'none'",
