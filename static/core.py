@@ -4,7 +4,7 @@ import numpy as np
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
 from dygraph.errors import EOFException, InvalidArgumentError
-from static.scope import Scope
+from dygraph.static.scope import Scope
 
 __all__ = [
     "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "LoDTensorArray",
@@ -17,7 +17,8 @@ class LoDTensor(_core.Variable):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> tensor = static.core.LoDTensor()
     >>> tensor.set(np.arange(3), static.CPUPlace())
     >>> tensor.set_recursive_sequence_lengths([[1, 2]])

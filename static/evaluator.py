@@ -9,10 +9,10 @@ import numpy as np
 
 from dygraph import initializer, metrics, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from static.parameters import fill_at_start
-from static.scope import global_scope
-from static.variable import Variable
-from static.variable_files import require_executor, require_scope
+from dygraph.static.parameters import fill_at_start
+from dygraph.static.scope import global_scope
+from dygraph.static.variable import Variable
+from dygraph.static.variable_files import require_executor, require_scope
 
 __all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
 
@@ -102,7 +102,8 @@ class Accuracy(Evaluator):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> main, startup = static.Program(), static.Program()
     >>> with static.program_guard(main, startup):
     ...     score = static.data("score", [None, 3], "float32")
@@ -148,7 +149,7 @@ class ChunkEvaluator(Evaluator):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     tags = static.data("tags", [None, 1], "int64", lod_level=1)
     ...     label = static.data("label", [None, 1], "int64", lod_level=1)
@@ -191,7 +192,7 @@ class EditDistance(Evaluator):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     tokens = static.data("tokens", [None, 1], "int64", lod_level=1)
     ...     label = static.data("label", [None, 1], "int64", lod_level=1)

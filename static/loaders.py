@@ -2,9 +2,9 @@
 
 import dygraph.io
 import dygraph.io.generator
-from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from static import reading
+from dygraph.io.data_feeder import DataFeeder
+from dygraph.static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]
 
@@ -139,7 +139,7 @@ class PyReader(GeneratorLoader):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 1], "int64")
     ...     reader = static.io.PyReader([x])
@@ -189,7 +189,8 @@ class DataLoader(dygraph.io.DataLoader):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 2])
     ...     y = static.data("y", [None, 1], "int64")
@@ -266,7 +267,8 @@ class DataLoader(dygraph.io.DataLoader):
 
         Examples
         --------
-        >>> import numpy as np, static
+        >>> import numpy as np
+        >>> from dygraph import static
         >>> main, startup = static.Program(), static.Program()
         >>> with static.program_guard(main, startup):
         ...     x = static.data("x", [None, 2])

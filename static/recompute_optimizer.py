@@ -1,7 +1,7 @@
 """Training that keeps only checkpoints of the forward pass (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from static.backward import append_backward
+from dygraph.static.backward import append_backward
 
 __all__ = ["RecomputeOptimizer"]
 
@@ -18,7 +18,7 @@ class RecomputeOptimizer:
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main, static.Program()):
     ...     x = static.data("x", [None, 4])

@@ -5,10 +5,11 @@ import collections
 import numpy as np
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from static import bodies, nested
-from static.layers.arithmetic import (
+from dygraph.static import bodies, nested
+from dygraph.static.layers.arithmetic import (
     cumsum,
     elementwise_floordiv,
     elementwise_mod,
@@ -18,10 +19,10 @@ from static.layers.arithmetic import (
     logical_not,
     logical_or,
 )
-from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
-from static.layers.cells import batch_and_time_swapped, masked
-from static.layers.loops import while_loop
-from static.layers.manipulation import (
+from dygraph.static.layers.arrays import array_write, create_array, tensor_array_to_tensor
+from dygraph.static.layers.cells import batch_and_time_swapped, masked
+from dygraph.static.layers.loops import while_loop
+from dygraph.static.layers.manipulation import (
     expand,
     gather_nd,
     gather_tree,
@@ -30,8 +31,8 @@ from static.layers.manipulation import (
     stack,
     unsqueeze,
 )
-from static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
-from static.program import Variable
+from dygraph.static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
+from dygraph.static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
@@ -52,7 +53,7 @@ class Decoder:
     It doubles a number until that is above 5:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Doubling(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits > 5
@@ -102,8 +103,8 @@ class BeamSearchDecoder(Decoder):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     cell = layers.GRUCell(hidden_size=8)
     ...     decoder = layers.BeamSearchDecoder(
@@ -151,7 +152,7 @@ class BeamSearchDecoder(Decoder):
         Examples
         --------
         >>> import dygraph
-        >>> from static import layers
+        >>> from dygraph.static import layers
         >>> x = dygraph.to_variable([[1, 2], [3, 4]])
         >>> layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 2).tolist()
         [[1, 2], [1, 2], [3, 4], [3, 4]]
@@ -273,7 +274,7 @@ def dynamic_decode(
     A decoder that counts down from each number of a batch:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Countdown(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits < 1

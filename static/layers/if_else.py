@@ -9,10 +9,10 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from static import bodies
-from static.layers.choices import conditional_block
-from static.layers.ranked import merge_lod_tensor
-from static.program import Variable
+from dygraph.static import bodies
+from dygraph.static.layers.choices import conditional_block
+from dygraph.static.layers.ranked import merge_lod_tensor
+from dygraph.static.program import Variable
 
 __all__ = ["IfElse"]
 
@@ -40,8 +40,9 @@ class IfElse:
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None, 1], "float32")
     ...     choice = layers.IfElse(layers.less_than(x, layers.zeros_like(x)))

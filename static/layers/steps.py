@@ -7,8 +7,8 @@ from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
 )
-from static import bodies
-from static.program import default_main_program
+from dygraph.static import bodies
+from dygraph.static.program import default_main_program
 
 __all__ = ["AFTER", "BEFORE", "Steps"]
 
