@@ -9,20 +9,7 @@
 array([4.])
 """
 
-from dygraph import (
-    _core,
-    clip,
-    errors,
-    initializer,
-    memory,
-    nn,
-    ops,
-    optimizer,
-    regularizer,
-    spellings,
-    unique_name,
-)
-from dygraph import flags as _flags
+from dygraph import _core, errors, initializer, memory, nn, ops, optimizer, regularizer, unique_name
 from dygraph._core import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -43,7 +30,17 @@ from dygraph._core import (
     set_num_threads,
     uint8,
 )
-from dygraph.base import (
+from dygraph.autograd.custom import Function, PyLayer
+from dygraph.autograd.recording import (
+    enable_grad,
+    grad_enabled,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from dygraph.core import flags as _flags
+from dygraph.core import spellings
+from dygraph.core.base import (
     Generator,
     get_default_dtype,
     get_rng_state,
@@ -55,7 +52,7 @@ from dygraph.base import (
     set_rng_state,
     to_variable,
 )
-from dygraph.compat import (
+from dygraph.core.compat import (
     BackwardStrategy,
     disable_dygraph,
     disable_imperative,
@@ -63,25 +60,18 @@ from dygraph.compat import (
     enable_imperative,
     enabled,
 )
-from dygraph.custom import Function, PyLayer
-from dygraph.exchange import from_dlpack
-from dygraph.flags import get_flags, set_flags
-from dygraph.lazily import names_of as _names_of
-from dygraph.param_attr import ParamAttr
-from dygraph.promotion import promote_types, result_type
-from dygraph.recording import (
-    enable_grad,
-    grad_enabled,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from dygraph.reductions import all, any, max, mean, min, prod, sum
-from dygraph.registry import explain, load_library, op_info, op_names, run_op
-from dygraph.saved import saved
-from dygraph.sparse import selected_rows
-from dygraph.variable import Parameter
-from dygraph.watch import detect_anomaly
+from dygraph.core.exchange import from_dlpack
+from dygraph.core.flags import get_flags, set_flags
+from dygraph.core.lazily import find as _find
+from dygraph.core.lazily import names_of as _names_of
+from dygraph.core.promotion import promote_types, result_type
+from dygraph.core.registry import explain, load_library, op_info, op_names, run_op
+from dygraph.core.sparse import selected_rows
+from dygraph.core.variable import Parameter
+from dygraph.functions.reductions import all, any, max, mean, min, prod, sum
+from dygraph.inspect.saved import saved
+from dygraph.inspect.watch import detect_anomaly
+from dygraph.nn.param_attr import ParamAttr
 
 __version__ = _core.__version__
 
@@ -95,41 +85,41 @@ transpose = ops.transpose2
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
     "autograd": "recompute",
+    "autograd.gradient_check": "check_grad",
     "callbacks": "",
     "checkpoint": "",
-    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "dataset": "",
-    "drawing": "draw",
-    "gradient_check": "check_grad",
+    "inspect.drawing": "draw",
     "io": "",
+    "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "jit": "ProgramTranslator TracedLayer declarative",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",
     "metrics": "",
-    "model": "Model",
-    "model_summary": "summary",
     "nets": "",
     "notebook": "release",
-    "npz": "",
-    "parallel": "DataParallel ParallelEnv prepare_context",
     "profiler": "",
     "reader": "batch",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",
+    "training.model": "Model",
+    "training.model_summary": "summary",
+    "training.parallel": "DataParallel ParallelEnv prepare_context",
 }
 _LAZY_NAMES = _names_of(_LAZY)
+_MODULES = {name for name in _LAZY if "." not in name}
 
 
 def __getattr__(name):
     """Layers and operators are available here as well; rare modules load at first use."""
-    if name in _LAZY:
+    if name in _MODULES:
         import importlib
 
         return importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
-        return getattr(__getattr__(_LAZY_NAMES[name]), name)
+        return _find(f"dygraph.{_LAZY_NAMES[name]}", name)
     for module in (nn, ops):
         if name in module.__all__:
             return getattr(module, name)
@@ -148,13 +138,10 @@ def unload_ipython_extension(shell):
     __getattr__("notebook").uninstall(shell)
 
 
-# Hidden from completion: modules whose names are available here, and functions for IPython.
+# Hidden from completion: rooms whose names are available here, and functions for IPython.
 _INNER = set(
-    "base check comparison compat copies creation custom elements exchange flags foreign "
-    "images in_place index_arrays indexing lazily losses manipulation numpy_functions "
-    "numpy_protocol param_attr printing products promotion recording reductions registry sparse "
-    "spellings variable watch "
-    "load_ipython_extension unload_ipython_extension".split()
+    "core functions inspect load_ipython_extension spellings training "
+    "unload_ipython_extension".split()
 )
 # Names of Python's own functions, which ``import *`` leaves as they are.
 _PYTHONS = {"all", "any", "max", "min", "sum"}
@@ -164,4 +151,4 @@ __all__ = sorted(
 
 
 def __dir__():
-    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_LAZY, "__version__"})
+    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_MODULES, "__version__"})

@@ -2,7 +2,7 @@
 
 The functions are made from the registry, so the list is complete; ``help(relu)`` shows formula,
 slots and attributes. Gradient operators are called by `dygraph.run_op`. The module also has
-functions that combine operators, from `dygraph.images` and `dygraph.losses`.
+functions that combine operators, from `dygraph.functions.images` and `dygraph.functions.losses`.
 
 Examples
 --------
@@ -15,9 +15,11 @@ array([0., 2.])
 import keyword
 import re
 
-from dygraph import _core, comparison, creation, elements, manipulation, products
+from dygraph import _core
+from dygraph.core import elements
+from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find, names_of
+from dygraph.functions import comparison, creation, manipulation, products
 
 _gradient = re.compile(r"_grad2?($|_)")
 _COMPOSED = (comparison, creation, elements, manipulation, products)
@@ -72,7 +74,7 @@ _add_operators()
 
 def __getattr__(name):
     if name in _LAZY_NAMES:
-        globals()[name] = find(f"dygraph.{_LAZY_NAMES[name]}", name)
+        globals()[name] = find(f"dygraph.functions.{_LAZY_NAMES[name]}", name)
         return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.ops has no operator '{name}'.{hint}")

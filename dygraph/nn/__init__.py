@@ -1,7 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
+from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find, names_of
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
@@ -13,6 +13,7 @@ from dygraph.nn.pooling import *
 
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
+    from dygraph.nn.clip import *
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
+    "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "

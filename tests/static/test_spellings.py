@@ -77,10 +77,11 @@ def test_each_line_alone():
     assert done.returncode == 0, done.stderr
 
 
-SAME = [*"clip dataset data_feeder initializer param_attr reader regularizer unique_name".split()]
-SAME = {name: f"dygraph.{name}" for name in SAME}
-SAME |= {"lod_tensor": "dygraph.data_feeder", "debuger": "dygraph.static.debugger"}
-SAME |= {f"dygraph.{name}": f"dygraph.{name}" for name in "base jit nn parallel profiler".split()}
+SAME = {n: f"dygraph.{n}" for n in "dataset initializer reader regularizer unique_name".split()}
+SAME |= {"data_feeder": "dygraph.io.data_feeder", "lod_tensor": "dygraph.io.data_feeder"}
+SAME |= {"param_attr": "dygraph.nn.param_attr", "debuger": "dygraph.static.debugger"}
+SAME |= {f"dygraph.{name}": f"dygraph.{name}" for name in ("jit", "nn", "profiler")}
+SAME |= {"dygraph.base": "dygraph.core.base", "dygraph.parallel": "dygraph.training.parallel"}
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -1,0 +1,1 @@
+"""Functions that combine operators; `dygraph.ops` has them beside the operators."""
