@@ -100,12 +100,12 @@ def data(name, shape, dtype="float32", lod_level=0):
 
 # Names of both modes, under the modules of Fluid.
 _SHARED = {
-    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "reader": "batch",
-    "compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
-    "base": "in_dygraph_mode",
-    "flags": "get_flags set_flags",
-    "input_spec": "InputSpec",
+    "core.compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
+    "core.base": "in_dygraph_mode",
+    "core.flags": "get_flags set_flags",
+    "jit.input_spec": "InputSpec",
     "saving": "load_dygraph save_dygraph",
 }
 _SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""Losses of distances, similarities and margins; `dygraph.functions.losses` shows them with the others."""
+"""Losses of distances, similarities and margins; `losses` shows them with the others."""
 
 from dygraph import _core
 from dygraph.core import check

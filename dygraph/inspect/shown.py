@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+
 from dygraph._core import Variable
 
 __all__ = ["Shown", "short", "text"]

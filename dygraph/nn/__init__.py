@@ -2,7 +2,6 @@
 
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.nn import clip as clip
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
@@ -16,6 +15,7 @@ TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import 
 if TYPE_CHECKING:
     from dygraph.nn import functional as functional
     from dygraph.nn.attention import *
+    from dygraph.nn.clip import *
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
     "attention": "MultiHeadAttention scaled_dot_product_attention",
+    "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "

@@ -57,7 +57,7 @@ class ParamAttr(Shown):
                 )
         if gradient_clip is not None and not hasattr(gradient_clip, "clip"):
             raise ArgumentTypeError(
-                "ParamAttr: gradient_clip must be one of dygraph.nn.clip, "
+                "ParamAttr: gradient_clip must be a rule such as dygraph.nn.ClipGradByNorm, "
                 f"got {kind_of(gradient_clip)}"
             )
         self.name = name

@@ -297,7 +297,7 @@ LEFT_OUT = {
 # Here with other arguments, and why.
 OTHERWISE = {
     "dygraph.TracedLayer": "Fluid's constructor is not for users; TracedLayer.trace makes one",
-    "nn.ClipGradByValue": "takes its two numbers in either order; the smaller is min",
+    "clip.GradientClipByValue": "takes its two numbers in either order; the smaller is min",
     "nets.sequence_conv_pool": "takes its parameters instead of making them at each call",
 }
 
@@ -343,9 +343,8 @@ def agree(callable, signature, of_class=False):
 
 def module_of(section):
     name = section.split(".")[1]
-    if name == "dygraph":
-        return dygraph
-    return importlib.import_module("dygraph.nn.clip" if name == "clip" else f"dygraph.{name}")
+    room = "dygraph.static" if name == "clip" else "dygraph"
+    return dygraph if name == "dygraph" else importlib.import_module(f"{room}.{name}")
 
 
 CASES = [(s, name, sig) for s, table in NAMES.items() for name, sig in rows(table)]
