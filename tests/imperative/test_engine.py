@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pytest
 
+import dygraph
 from dygraph import _core
 
 ops = _core.ops
