@@ -253,7 +253,8 @@ def _differentiate(
 def _as_fluid(desc):
     """The gradient of split as Fluid writes it, `concat`, where no part lacks its gradient."""
     parts = desc.inputs.get("Out@GRAD", [])
-    if desc.type != "split_grad" or desc.inputs.get("AxisTensor") or not all(parts):
+    lacks = "@EMPTY@" in parts or bool(desc.inputs.get("AxisTensor"))
+    if desc.type != "split_grad" or lacks:
         return desc
     concat = _core.Op("concat")
     concat.set_input("X", parts)

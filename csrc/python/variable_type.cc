@@ -326,7 +326,14 @@ PyObject* MethodItem(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   });
 }
 PyObject* MethodDetach(PyObject* self, PyObject*) {
-  return Guarded([&] { return Wrap(VarOf(self).Detach()); });
+  static const std::string kDetached =
+      "it comes from detach(), which cuts the path. Compute the loss from what was detached";
+  return Guarded([&] {
+    const Variable& of = VarOf(self);
+    Ref<Variable> made = of.Detach();
+    if (of.RequiresGrad() || of.not_recorded()) made->set_not_recorded(&kDetached);
+    return Wrap(std::move(made));
+  });
 }
 PyObject* MethodClearGradient(PyObject* self, PyObject*) {
   VarOf(self).ClearGrad();
