@@ -14,7 +14,7 @@ Examples
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 
 __all__ = [

@@ -27,7 +27,7 @@ def test_layers_and_functions_stand_at_the_top():
     assert dygraph.ops.relu is ops.relu
     assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
     with pytest.raises(AttributeError, match="Operators with their slots are in dygraph.ops, func"):
-        dygraph.functional  # noqa: B018
+        dygraph.ops  # noqa: B018
     with pytest.raises(AttributeError, match="Did you mean 'LSTM'"):
         nn.LSTN  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'Linaer'. Did you mean 'Linear'"):
