@@ -325,7 +325,9 @@ PyObject* InPlace(PyObject* a, PyObject* b) {
     if (result->symbolic()) {
       WriteInProgram(Ref<Variable>(&v), result);
     } else {
+      RefusePart(v);
       v.Become(*result);
+      WriteThrough(v);
     }
     Py_INCREF(a);
     return a;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "python/errors.h"
 #include "python/variable_calls.h"
 #include "python/wrapper.h"
 
@@ -64,17 +65,21 @@ int SetItem(PyObject* self, PyObject* index, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "elements of a Variable cannot be deleted");
     return -1;
   }
-  if (IsTemporary(self) &&
-      PyErr_WarnEx(
-          PyExc_UserWarning,
-          "writing into a temporary Variable has no effect on the one it was made from: indexing, "
-          "reshape and detach "
-          "give values of their own. Write x[0, 1] = v instead of x[0][1] = v, or keep the result: "
-          "y = x.reshape(...); y[0] = v",
-          1) < 0) {
-    return -1;
-  }
-  PyObject* done = CallMethod(kSetItem, self, index, value);
+  const bool temporary = IsTemporary(self);
+  PyObject* done = Guarded([&]() -> PyObject* {
+    Variable& written = VarOf(self);
+    RefusePart(written);
+    if (temporary && !IsAlias(written) &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "writing into a temporary Variable has no effect, since it has values of its "
+                     "own. Write x[mask] = v, or keep the result: y = x[mask]; y[0] = v",
+                     1) < 0) {
+      return nullptr;
+    }
+    PyObject* set = CallMethod(kSetItem, self, index, value);
+    if (set) WriteThrough(written);
+    return set;
+  });
   Py_XDECREF(done);
   return done ? 0 : -1;
 }
