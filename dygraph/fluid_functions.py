@@ -6,7 +6,9 @@ not used, since an eager call has no name.
 
 from dygraph import _core, check, images, nets
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.functions.creation import arange, drawn
+from dygraph.functions import creation
+from dygraph.functions.creation import arange
+from dygraph.functions.random import drawn
 from dygraph.functions.reductions import reduced, reduced_in_run
 from dygraph.size_lists import beside, is_open, matching, sizes_of
 
@@ -27,6 +29,7 @@ __all__ = [
     "image_resize_short",
     "l2_normalize",
     "lod_append",
+    "meshgrid",
     "nonzero",
     "rank",
     "reduce_all",
@@ -198,6 +201,20 @@ def elementwise_equal(x, y, name=None):
     [True, False, True]
     """
     return ops.equal(x, y)
+
+
+def meshgrid(*inputs):
+    """The coordinates of the points of a grid: the first input runs along the first axis.
+
+    `dygraph.meshgrid` follows NumPy, whose first input runs along the second axis.
+
+    >>> import dygraph
+    >>> import dygraph.ops as F
+    >>> x, y = F.meshgrid(dygraph.arange(2), dygraph.arange(3))
+    >>> x.shape, y.numpy().tolist()
+    ((2, 3), [[0, 1, 2], [0, 1, 2]])
+    """
+    return creation.meshgrid(*inputs, indexing="ij")
 
 
 def nonzero(input, as_tuple=False):

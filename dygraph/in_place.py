@@ -3,7 +3,7 @@
 from dygraph import _core, check, size_lists
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions import creation
-from dygraph.functions.creation import drawn
+from dygraph.functions.random import drawn
 from dygraph.lazily import find
 
 ops = _core.ops

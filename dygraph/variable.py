@@ -22,7 +22,15 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.functions import arguments, creation, manipulation, products, reductions, sets
+from dygraph.functions import (
+    creation,
+    extent,
+    manipulation,
+    products,
+    reductions,
+    sets,
+    sorting,
+)
 from dygraph.lazily import find
 
 __all__ = ["Parameter", "Variable"]
@@ -321,55 +329,6 @@ def _later(module, name):
     return method
 
 
-def array_namespace(self, /, *, api_version=None):
-    """The module whose functions follow the Python array API standard: `dygraph`.
-
-    >>> import dygraph
-    >>> dygraph.zeros(2).__array_namespace__() is dygraph
-    True
-    """
-    import dygraph
-
-    known = ("2021.12", "2022.12", "2023.12", dygraph.__array_api_version__)
-    if api_version is not None and api_version not in known:
-        raise InvalidArgumentError(
-            f"__array_namespace__: api_version must be one of {', '.join(known)}, "
-            f"got {api_version!r}"
-        )
-    return dygraph
-
-
-def matrices_transposed(self):
-    """The matrices of the last two axes transposed."""
-    return find("dygraph.functions.linear", "matrix_transpose")(self)
-
-
-def to_device(self, device, /, *, stream=None):
-    """The values on another device, a place of ours; the variable itself if it is there."""
-    if stream is not None:
-        raise ArgumentTypeError(f"to_device: stream must be None, got {kind_of(stream)}")
-    return to(self, arguments.place_of(device, "to_device"))
-
-
-def to_complex(self):
-    """Refused: there are no complex types."""
-    raise ArgumentTypeError(
-        f"complex() of a Variable of {self.dtype.name}: there are no complex types. Write "
-        "complex(x.item())"
-    )
-
-
-def _shifts(name):
-    def method(x, y):
-        function = find("dygraph.functions.elementwise", name)
-        for v in (x, y):
-            if not isinstance(v, (Variable, np.ndarray, np.generic, int)):
-                return NotImplemented
-        return function(x, y)
-
-    return method
-
-
 # Text and facts that Fluid's variables have -------------------------------------------------------
 
 
@@ -536,13 +495,15 @@ _methods = {
     "reshape": reshape,
     "transpose": transpose,
     "matmul": matmul,
-    "__array_namespace__": array_namespace,
-    "__complex__": to_complex,
-    "__lshift__": _shifts("bitwise_left_shift"),
-    "__rshift__": _shifts("bitwise_right_shift"),
-    "device": property(lambda self: self.place, doc="The place where the values lie."),
-    "mT": property(matrices_transposed, doc=matrices_transposed.__doc__),
-    "to_device": to_device,
+    "__array_namespace__": exchange.array_namespace,
+    "__complex__": exchange.to_complex,
+    "__lshift__": exchange.shift("bitwise_left_shift"),
+    "__rshift__": exchange.shift("bitwise_right_shift"),
+    "device": property(
+        lambda self: self.place, exchange.refuse_device, doc="The place where the values lie."
+    ),
+    "mT": property(exchange.matrices_transposed, doc=exchange.matrices_transposed.__doc__),
+    "to_device": exchange.to_device,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
     "argmax": _later("searching", "argmax"),
     "argmin": _later("searching", "argmin"),
@@ -584,8 +545,10 @@ _methods = {
 _functions = {
     sets: "allclose unique",
     creation: "diag tril triu",
-    manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
-    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
+    extent: "broadcast_to expand expand_as repeat_interleave tile",
+    manipulation: "chunk cumsum flatten flip moveaxis roll split squeeze swapaxes t unbind "
+    "unsqueeze unstack",
+    sorting: "argsort sort topk",
     products: "cross median mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.

@@ -50,10 +50,15 @@ def reduced_in_run(operator, x, axes, keep):
 # Operands -----------------------------------------------------------------------------------------
 
 
+_SUMMED = _core.float32, _core.float64, _core.int64
+
+
 def _summed(x, dtype):
     """`x` as it is added or multiplied: in `dtype`, bools and integers as int64."""
     if dtype is not None:
         return x if x.dtype == _core.dtype_of(dtype) else x.astype(dtype)
+    if x.dtype in _SUMMED:
+        return x
     name = None if x.dtype is None else x.dtype.name
     return x.astype("int64") if name in ("bool", "int8", "int16", "int32", "uint8") else x
 
@@ -64,9 +69,9 @@ def _truths(x):
 
 def _of(operator, x, axis, keep, owner):
     """`x` reduced over `axis` as the caller gave it."""
-    if _core.holds_symbol(axis):
+    if axis is not None and type(axis) is not int and _core.holds_symbol(axis):
         return reduced_in_run(operator, x, axis, keep)
-    axes = arguments.axes(axis, x.ndim, f"{owner}: axis")
+    axes = None if axis is None else arguments.axes(axis, x.ndim, f"{owner}: axis")
     return widened(lambda x: reduced(operator, x, axes, keep), x)
 
 
