@@ -2,7 +2,7 @@
 
 import warnings
 
-from dygraph import _core, check, foreign, unique_name
+from dygraph import _core, check, foreign, spellings, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -34,7 +34,7 @@ def needs_gradient(value):
     return False
 
 
-class Layer(check.NamedArguments):
+class Layer(check.NamedArguments, spellings.OfObjects):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
@@ -63,7 +63,9 @@ class Layer(check.NamedArguments):
     --------
     >>> import dygraph, numpy as np
     >>> class Net(dygraph.Layer):
-    ...     def __init__(self):
+    ...     _hints = spellings.OF_LAYERS
+
+    def __init__(self):
     ...         super().__init__()
     ...         self.fc = dygraph.nn.Linear(3, 2)
     ...
@@ -354,9 +356,11 @@ class Layer(check.NamedArguments):
 
     # Modes and state ------------------------------------------------------------------------------
 
-    def train(self):
-        """Set this layer and all below to training mode. Returns this layer."""
-        return self._set_training(True)
+    def train(self, mode=True):
+        """Set this layer and all below to training mode; False: to eval mode. Returns this layer."""
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"train: mode must be True or False, got {kind_of(mode)}")
+        return self._set_training(mode)
 
     def eval(self):
         """Set this layer and all below to eval mode; its own calls are not recorded."""
@@ -371,6 +375,14 @@ class Layer(check.NamedArguments):
         """Clear the gradients of all parameters."""
         for _, parameter in self.named_parameters():
             parameter.clear_gradient()
+
+    zero_grad = clear_gradients
+
+    def requires_grad_(self, requires_grad=True):
+        """Train all parameters, or with False freeze them. Returns this layer."""
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
 
     def to(self, place=None, dtype=None):
         """Move parameters and buffers to a place, or float ones to another float type.

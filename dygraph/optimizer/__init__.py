@@ -3,6 +3,7 @@
 from dygraph.errors import did_you_mean
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.descent import SGD, Momentum, MomentumOptimizer, SGDOptimizer
+from dygraph.spellings import OF_OPTIMIZER_MODULE
 from dygraph.optimizer.moments import Adam, AdamOptimizer, AdamW, AdamWOptimizer
 
 # Loaded at the first use.
@@ -33,6 +34,7 @@ def __getattr__(name):
         if name in names:
             return getattr(importlib.import_module(module), name)
     hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
+    hint = f" {OF_OPTIMIZER_MODULE[name]}" if name in OF_OPTIMIZER_MODULE else hint
     raise AttributeError(f"module 'dygraph.optimizer' has no attribute '{name}'.{hint}")
 
 

@@ -18,6 +18,7 @@ from dygraph.optimizer.arguments import ours, takes_usual_arguments
 from dygraph.optimizer.parameters import Group, parameters_of
 from dygraph.recording import modes, no_grad
 from dygraph.regularizer import L2Decay
+from dygraph.spellings import OF_OPTIMIZERS, OfObjects
 from dygraph.variable import Variable
 
 __all__ = ["Accumulator", "Optimizer"]
@@ -51,7 +52,7 @@ NUMBER = (1,)  # shape of a number that is kept between steps
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
-class Optimizer(check.NamedArguments):
+class Optimizer(check.NamedArguments, OfObjects):
     """Base of all optimizers: one operator that updates a parameter in place.
 
     Parameters
@@ -109,6 +110,8 @@ class Optimizer(check.NamedArguments):
     @classmethod
     def _ours(cls, args, kwargs):
         return ours(cls, args, kwargs)
+
+    _hints = OF_OPTIMIZERS
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
@@ -375,6 +378,10 @@ class Optimizer(check.NamedArguments):
         _core.clear_gradients(self._parameters)
 
     clear_gradient = clear_gradients
+
+    def zero_grad(self, set_to_none=True):
+        """`clear_gradients`, by torch's name; a gradient is None afterwards."""
+        self.clear_gradients()
 
     # Learning rate --------------------------------------------------------------------------------
 
