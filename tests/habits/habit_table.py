@@ -6,6 +6,12 @@ lines as typed there, the last an expression; then, where they raise here,
     ! a part of the message, which names our spelling
     = the lines to write here
 
+where other libraries that this one follows give them another meaning, so that they neither raise nor
+agree,
+
+    ? whose meaning they have here
+    = the lines to write here
+
 and for Fluid, which no longer installs,
 
     ~ its formula in NumPy
@@ -58,7 +64,8 @@ class Habit(NamedTuple):
 
     heading: str
     code: str
-    hint: str  # a part of the message; empty where the lines mean the same
+    hint: str  # a part of the message, where they raise here
+    other: str  # whose meaning the lines have here, where it is another
     here: str  # what to write instead; may be empty
     formula: str  # in NumPy, for a library that cannot be run
 
@@ -73,11 +80,11 @@ def habits(library):
         if lines[0].startswith("# "):
             heading = lines[0][2:]
             continue
-        parts = {mark: [] for mark in " !=~"}
+        parts = {mark: [] for mark in " !?=~"}
         for line in lines:
-            mark = line[0] if line[:2] in ("! ", "= ", "~ ") else " "
+            mark = line[0] if line[:2] in ("! ", "? ", "= ", "~ ") else " "
             parts[mark].append(line if mark == " " else line[2:])
-        found.append(Habit(heading, *("\n".join(parts[mark]) for mark in " !=~")))
+        found.append(Habit(heading, *("\n".join(parts[mark]) for mark in " !?=~")))
     return found
 
 
