@@ -399,7 +399,7 @@ def to(self, place=None, dtype=None):
     if place is None:
         return self
     if isinstance(place, str):
-        return to(self, arguments.place_of(place, "to"))
+        return to(self, find("dygraph.functions.arguments", "place_of")(place, "to"))
     if not isinstance(place, _core.Place):
         raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
     if place == self.place:

@@ -63,9 +63,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     --------
     >>> import dygraph, numpy as np
     >>> class Net(dygraph.Layer):
-    ...     _hints = spellings.OF_LAYERS
-
-    def __init__(self):
+    ...     def __init__(self):
     ...         super().__init__()
     ...         self.fc = dygraph.nn.Linear(3, 2)
     ...
@@ -77,6 +75,8 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     >>> sorted(net.state_dict())
     ['fc.bias', 'fc.weight']
     """
+
+    _hints = spellings.OF_LAYERS
 
     training = True
 

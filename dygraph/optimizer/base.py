@@ -97,6 +97,8 @@ class Optimizer(check.NamedArguments, OfObjects):
     (2.5, 2.75)
     """
 
+    _hints = OF_OPTIMIZERS
+
     operator = ""
     has_rate = True  # the operator reads a learning rate
     attributes: dict = {}
@@ -110,8 +112,6 @@ class Optimizer(check.NamedArguments, OfObjects):
     @classmethod
     def _ours(cls, args, kwargs):
         return ours(cls, args, kwargs)
-
-    _hints = OF_OPTIMIZERS
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
