@@ -138,7 +138,7 @@ _SHOWN = (
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
 # Functions that stay from Paddle 2 and torch, beside the standard's.
-_MORE = set(" ".join(ops.COMPOSED.values()).split())
+_MORE = set(" ".join(ops.COMPOSED.values()).split()) - {"pad"}  # NumPy's pads all axes
 
 bool = bool_
 

@@ -351,6 +351,10 @@ OF_MODULE = {
     "cast": "x.astype(dtype)",
     "to_numpy": "x.numpy()",
     **dict.fromkeys(("is_tensor", "is_variable"), "isinstance(x, dygraph.Variable)"),
+    "pad": "dygraph.nn.functional.pad(x, [left, right]) pads the last axis; numpy.pad(x, widths) "
+    "takes a Variable",
+    "array_split": "dygraph.chunk(x, n, axis)",
+    "ptp": "x.max(axis) - x.min(axis)",
     "rand_like": "dygraph.rand(x.shape, x.dtype)",
     "randn_like": "dygraph.randn(x.shape, x.dtype)",
     "randint_like": "dygraph.randint(low, high, x.shape)",

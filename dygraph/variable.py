@@ -566,6 +566,7 @@ _methods = {
     "__copy__": copies.shallow_copy,
     "clip": in_place.clip,
     "expand": extent.expand_method,
+    "dot": products.dot_method,
     "median": products.median_method,
     "split": manipulation.split_method,
     "pow": in_place.power,
@@ -585,7 +586,7 @@ _functions = {
 }
 # Operators whose first argument is the variable.
 _PLAIN = (
-    "abs bmm ceil cos dist dot erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
+    "abs bmm ceil cos dist erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
     "softmax sqrt square tanh"
 )
 for _module, _names in _functions.items():

@@ -124,6 +124,20 @@ def _over(x, axis, what):
     return {"dim": axes}
 
 
+def dot_method(self, y):
+    """The sum of the products of two vectors.
+
+    InvalidArgumentError for more axes, of which NumPy makes a matrix product and Paddle one product
+    a row.
+    """
+    if self.ndim != 1 or check.variable(y, "dot: y").ndim != 1:
+        raise InvalidArgumentError(
+            f"dot: x and y must be vectors, got shapes {list(self.shape)} and {list(y.shape)}. "
+            "x @ y is the matrix product, dygraph.vecdot(x, y) the products of rows"
+        )
+    return ops.dot(self, y)
+
+
 def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     """``(sum |x|^p)^(1/p)`` over an axis, several, or all.
 
