@@ -273,6 +273,10 @@ _GRADIENT = (
     "them to x.grad"
 )
 _TO_STATIC = "dygraph.jit.to_static(function) makes a program of it"
+_FUNCTIONS = "binary_cross_entropy cross_entropy l1_loss mse_loss nll_loss".split()
+_ACTIVATIONS = (
+    "elu gelu leaky_relu log_softmax one_hot relu relu6 selu sigmoid silu softmax softplus tanh"
+).split()
 OF_MODULE = {
     "functional": "Operators with their slots are in dygraph.ops, functions of layers in "
     "dygraph.nn.functional",
@@ -351,8 +355,8 @@ OF_MODULE = {
     "cast": "x.astype(dtype)",
     "to_numpy": "x.numpy()",
     **dict.fromkeys(("is_tensor", "is_variable"), "isinstance(x, dygraph.Variable)"),
-    "pad": "dygraph.nn.functional.pad(x, [left, right]) pads the last axis; numpy.pad(x, widths) "
-    "takes a Variable",
+    "pad": "dygraph.nn.functional.pad(x, [left, right, top, bottom]) pads the last axes first; "
+    "NumPy's takes the widths of all axes from the first on",
     "array_split": "dygraph.chunk(x, n, axis)",
     "ptp": "x.max(axis) - x.min(axis)",
     "rand_like": "dygraph.rand(x.shape, x.dtype)",
@@ -374,12 +378,12 @@ OF_MODULE = {
     "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
     **{
         n: f"dygraph.nn.functional.{n}(x)"
-        for n in "elu gelu leaky_relu log_softmax one_hot relu relu6 selu sigmoid silu softmax "
-        "softplus".split()
+        for n in _ACTIVATIONS
+        if n != "tanh"
     },
     **{
         n: f"dygraph.nn.functional.{n}(input, label)"
-        for n in "binary_cross_entropy cross_entropy l1_loss mse_loss nll_loss".split()
+        for n in _FUNCTIONS
     },
     "linalg": "dygraph.norm, matmul, outer, trace, einsum are here; np.linalg takes x.numpy()",
     "fft": "np.fft takes x.numpy(); there are no complex types",
@@ -408,8 +412,8 @@ OF_MODULE = {
     ),
     **dict.fromkeys(("vmap", "pmap"), "Operators take whole batches along the first axis"),
     **dict.fromkeys(("compile", "function", "make_jaxpr"), _TO_STATIC),
-    "lax": "Python's if, for and while run as they stand; dygraph.jit.to_static keeps them in a "
-    "program",
+    "lax": "Python's if, for and while run as they stand, and dygraph.jit.to_static keeps them in a "
+    "program; x.detach() stops gradients",
     "tree_map": "{name: f(p) for name, p in layer.state_dict().items()}",
     **dict.fromkeys(("tree", "tree_util"), "layer.state_dict() is a flat dict"),
     "device_get": "x.numpy()",
@@ -430,6 +434,9 @@ OF_MODULE = {
 }  # fmt: skip
 
 OF_NN = {
+    **{n: f"dygraph.nn.functional.{n}" for n in (*_ACTIVATIONS, *_FUNCTIONS)},
+    "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
+    "initializers": "dygraph.initializer",
     "Module": "nn.Layer is the base of layers",
     "ModuleList": "nn.LayerList([layer, ...])",
     "ModuleDict": "nn.LayerDict",
