@@ -347,7 +347,11 @@ PyObject* MethodItem(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   });
 }
 PyObject* MethodDetach(PyObject* self, PyObject*) {
-  return Guarded([&] { return Wrap(VarOf(self).Detach()); });
+  return Guarded([&] {
+    PyObject* values = Wrap(VarOf(self).Detach());
+    MarkPart(values, self);
+    return values;
+  });
 }
 PyObject* MethodClearGradient(PyObject* self, PyObject*) {
   VarOf(self).ClearGrad();
@@ -430,8 +434,8 @@ void RefusePart(const Variable& written) {
   PyObject* whole = LivingWhole(written);
   ENFORCE(!whole || IsAlias(written), PreconditionNotMet,
           "a part has values of its own, so a write into it does not reach the Variable of shape ",
-          VarOf(whole).value().dims(), " that it was taken from by indexing, reshape or the like. "
-          "Write into that one: x[0, 1] = value in place of x[0][1] = value; or into a copy: "
+          VarOf(whole).value().dims(), " that it was taken from by indexing, reshape, detach or "
+          "the like. Write into that one: x[0, 1] = value in place of x[0][1] = value; or into a copy: "
           "y = x[0].clone()");
 }
 

@@ -377,7 +377,7 @@ class Optimizer(check.NamedArguments, OfObjects):
         """Clear the gradients of all parameters of the optimizer."""
         _core.clear_gradients(self._parameters)
 
-    clear_gradient = clear_gradients
+    clear_gradient = clear_grad = clear_gradients
 
     def zero_grad(self, set_to_none=True):
         """`clear_gradients`, by torch's name; a gradient is None afterwards."""
