@@ -401,8 +401,10 @@ OF_MODULE = {
     "Input": "dygraph.nn layers take their number of inputs: nn.Linear(in, out)",
     "Dense": "dygraph.nn.Linear(in, out)",
     "Module": "dygraph.nn.Layer",
-    "utils": "Data loaders are in dygraph.io, dygraph.nn.clip clips gradients; dygraph.save and "
-    "load keep states",
+    "utils": "Data loaders are in dygraph.io, dygraph.nn.clip clips gradients, dygraph.save and "
+    "load keep states, dygraph.seed(n) seeds, dygraph.nn.functional.one_hot makes rows of classes",
+    "convert_to_numpy": "x.numpy()",
+    "stop_gradient": "x.detach()",
     "datasets": "dygraph.dataset",
     "vision": "Layers for images are in dygraph.nn, data sets in dygraph.dataset",
     "hub": "dygraph.load reads states in a file",
@@ -432,7 +434,7 @@ OF_MODULE = {
     "disable_static": "Calls compute at once; only dygraph.static describes programs",
     "in_dynamic_mode": "dygraph.in_dygraph_mode()",
     "create_parameter": "dygraph.Parameter(values), or layer.create_parameter(shape)",
-    "flops": "dygraph.summary(net, shape)",
+    "flops": "dygraph.summary(net, x)",
     "Trainer": "dygraph.Model(net) trains a network",
     "rearrange": "x.reshape(sizes).transpose(axes)",
     "get_device": _PLACE,
@@ -508,7 +510,7 @@ OF_LAYERS = {
     "get_weights": "[p.numpy() for p in layer.parameters()]",
     "set_weights": "layer.set_state_dict(state)",
     "count_params": "sum(p.size for p in layer.parameters()), or dygraph.summary(layer)",
-    "summary": "dygraph.summary(layer, shape)",
+    "summary": "dygraph.summary(layer, x)",
     **dict.fromkeys(
         "compile evaluate fit predict".split(),
         "model = dygraph.Model(layer); model.prepare(optimizer, loss); model.fit(data)",

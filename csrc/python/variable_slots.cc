@@ -50,22 +50,13 @@ Py_ssize_t Length(PyObject* self) {
   return length;
 }
 
-// Nothing but the running expression holds it: what is written into it is lost.
-bool IsTemporary(PyObject* self) {
-#if PY_VERSION_HEX >= 0x030E0000
-  if (!PyUnstable_Object_IsUniqueReferencedTemporary(self)) return false;
-#else
-  if (Py_REFCNT(self) != 1) return false;
-#endif
-  return VarOf(self).unique();
-}
 
 int SetItem(PyObject* self, PyObject* index, PyObject* value) {
   if (!value) {
     PyErr_SetString(PyExc_TypeError, "elements of a Variable cannot be deleted");
     return -1;
   }
-  const bool temporary = IsTemporary(self);
+  const bool temporary = IsTemporary(self) && VarOf(self).unique();
   PyObject* done = Guarded([&]() -> PyObject* {
     Variable& written = VarOf(self);
     RefusePart(written);
@@ -99,6 +90,14 @@ PySequenceMethods sequence_methods;
 
 PyObject* LeftShift(PyObject* a, PyObject* b) { return CallMethod(kLeftShift, a, b); }
 PyObject* RightShift(PyObject* a, PyObject* b) { return CallMethod(kRightShift, a, b); }
+
+bool IsTemporary(PyObject* self) {
+#if PY_VERSION_HEX >= 0x030E0000
+  return PyUnstable_Object_IsUniqueReferencedTemporary(self);
+#else
+  return Py_REFCNT(self) == 1;
+#endif
+}
 
 void AddSlots(PyTypeObject* type) {
   mapping_methods.mp_length = Length;

@@ -434,9 +434,9 @@ void RefusePart(const Variable& written) {
   PyObject* whole = LivingWhole(written);
   ENFORCE(!whole || IsAlias(written), PreconditionNotMet,
           "a part has values of its own, so a write into it does not reach the Variable of shape ",
-          VarOf(whole).value().dims(), " that it was taken from by indexing, reshape, detach or "
-          "the like. Write into that one: x[0, 1] = value in place of x[0][1] = value; or into a copy: "
-          "y = x[0].clone()");
+          VarOf(whole).value().dims(),
+          " that it was taken from by indexing, reshape, detach or the like. Write into that one: "
+          "x[0, 1] = value in place of x[0][1] = value; or into a copy: y = x[0].clone()");
 }
 
 void WriteThrough(const Variable& written) {

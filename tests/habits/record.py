@@ -49,6 +49,7 @@ def names_of(library):
         made = arrays
         parameters = lambda net: net.trainable_variables  # noqa: E731
         constant = lambda p, value: p.assign(np.full(p.shape, value, "float32"))  # noqa: E731
+        names["net"] = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
 
     def fill(net, value=0.1):
         for p in parameters(net):

@@ -33,7 +33,24 @@ def names_of(library):
             p.set_value(np.full(p.shape, value, str(p.dtype)))
         return net
 
-    return {"np": np, "numpy": np, "dygraph": dygraph, **modules, **made, "fill": fill}
+    def fetch(function, *arrays):
+        """What a program gives that Fluid's scripts describe."""
+        fluid = dygraph.static
+        main, startup, scope = fluid.Program(), fluid.Program(), fluid.Scope()
+        with fluid.program_guard(main, startup), fluid.unique_name.guard():
+            inputs = [
+                fluid.data(f"x{i}", list(x.shape), str(x.dtype)) for i, x in enumerate(arrays)
+            ]
+            out = function(*inputs)
+        executor = fluid.Executor(fluid.CPUPlace())
+        with fluid.scope_guard(scope):
+            executor.run(startup)
+            feed = {f"x{i}": x for i, x in enumerate(arrays)}
+            results = executor.run(main, feed=feed, fetch_list=[out])
+        return results[0]
+
+    more = {"fill": fill, "fetch": fetch, "net": dygraph.nn.Linear(3, 2)}
+    return {"np": np, "numpy": np, "dygraph": dygraph, **modules, **made, **more}
 
 
 def agree(got, expected, same):
