@@ -64,7 +64,7 @@ def main(library):
     values = {}
     for habit in habits(library):
         if library == "fluid" and not habit.formula:
-            continue
+            continue  # it raises here
         try:
             names = names_of(library)
             values[habit.code] = plain(run(habit.formula or habit.code, names))
