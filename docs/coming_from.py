@@ -35,9 +35,9 @@ PAGES = {
     ),
 }
 MORE = {
-    "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`. ",
-    "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it "
-    "with an `Executor`, and gives the result. ",
+    "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`.\n",
+    "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it\n"
+    "with an `Executor`, and gives the result.\n",
 }
 
 
@@ -88,12 +88,12 @@ def page(library):
     found = habits(library)
     text = [
         f"# Coming from {title}\n",
-        f"{len(found)} lines that users of {title} type first. The tests run each of them: it gives\n"
-        f"the value that {title} gives, or it raises an error that says what to write. Comments are\n"
-        "lines of that library.\n",
+        f"{len(found)} lines that users of {title} type first. The tests run each of them: it gives the\n"
+        f"value that {title} gives, or it raises an error that says what to write. Comments hold the\n"
+        "lines of that library where ours differ.\n",
         block([imports]),
-        f"{MORE.get(library, '')}In the lines, `w` needs a gradient, `fill(net)` sets all\n"
-        "parameters to 0.1, and\n",
+        f"{MORE.get(library, '')}In the lines, `w` needs a gradient, `fill(net)` sets all parameters to "
+        "0.1, and\n",
         block([arrays()]),
     ]
     differing = [habit for habit in found if habit.other]
@@ -101,11 +101,12 @@ def page(library):
         parts = []
         for habit in differing:
             parts.append(comment(habit.code))
-            parts.append(f"# here as in {habit.other}; write")
+            parts.append(f"# {habit.other}. Write:")
             parts.append(habit.here)
         text += [
             "## Another meaning here\n",
-            f"Where the libraries contradict each other, these lines do not mean what {title} means:\n",
+            f"The libraries contradict each other in these lines, which do not mean here what they mean "
+            f"in\n{title}. Each comment says whose meaning they have here, and what it is.\n",
             block(parts),
         ]
     for heading in dict.fromkeys(habit.heading for habit in found):
