@@ -88,12 +88,12 @@ def page(library):
     found = habits(library)
     text = [
         f"# Coming from {title}\n",
-        f"{len(found)} lines that users of {title} type first. The tests run each of them: it gives the\n"
-        f"value that {title} gives, or it raises an error that says what to write. Comments hold the\n"
-        "lines of that library where ours differ.\n",
+        f"{len(found)} lines that users of {title} type first. The tests run each of them: it gives\n"
+        f"the value that {title} gives, or it raises an error that says what to write. Comments hold\n"
+        "the lines of that library where ours differ.\n",
         block([imports]),
-        f"{MORE.get(library, '')}In the lines, `w` needs a gradient, `fill(net)` sets all parameters to "
-        "0.1, and\n",
+        MORE.get(library, "") + "In the lines, `w` needs a gradient, `fill(net)` sets all parameters "
+        "to 0.1, and\n",
         block([arrays()]),
     ]
     differing = [habit for habit in found if habit.other]
@@ -105,8 +105,8 @@ def page(library):
             parts.append(habit.here)
         text += [
             "## Another meaning here\n",
-            f"The libraries contradict each other in these lines, which do not mean here what they mean "
-            f"in\n{title}. Each comment says whose meaning they have here, and what it is.\n",
+            "The libraries contradict each other in these lines, which do not mean here what they "
+            f"mean in\n{title}. Each comment says whose meaning they have here, and what it is.\n",
             block(parts),
         ]
     for heading in dict.fromkeys(habit.heading for habit in found):

@@ -1,13 +1,12 @@
 """The table of habits: lines that users of other libraries type first, and what they give.
 
-``<library>.txt`` holds paragraphs. One that begins with ``#`` is a heading. Any other is a habit: the
-lines as typed there, the last an expression; then, where they raise here,
+``<library>.txt`` holds paragraphs. One that begins with ``#`` is a heading. Any other is a habit:
+the lines as typed there, the last an expression; then, where they raise here,
 
     ! a part of the message, which names our spelling
     = the lines to write here
 
-where other libraries that this one follows give them another meaning, so that they neither raise nor
-agree,
+where libraries contradict each other, so that the lines neither raise nor agree,
 
     ? whose meaning they have here
     = the lines to write here
@@ -18,8 +17,8 @@ and for Fluid, which no longer installs,
 
 The names that a library's users import stand for ours when a habit runs here: ``torch`` is
 `dygraph`. ``record.py`` runs the lines in the library itself and keeps their values in
-``recorded/<library>.json``; ``test_habits.py`` runs them here; ``docs/coming_from.py`` makes pages of
-them.
+``recorded/<library>.json``; ``test_habits.py`` runs them here; ``docs/coming_from.py`` makes pages
+of them.
 """
 
 import ast
@@ -103,8 +102,10 @@ def run(code, names):
 
 def plain(value):
     """`value` as JSON keeps it: arrays with shape and type, numbers, text, lists of these."""
-    if value is None or isinstance(value, (bool, int, float, str)) and type(value) is not np.float64:
-        return int(value) if type(value) not in (bool, int, float, str, type(None)) else value
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, int):  # our `x.size`
+        return int(value)
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
