@@ -88,12 +88,12 @@ def page(library):
     found = habits(library)
     text = [
         f"# Coming from {title}\n",
-        f"{len(found)} lines that users of {title} type first. The tests run each of them: it gives\n"
-        f"the value that {title} gives, or it raises an error that says what to write. Comments hold\n"
-        "the lines of that library where ours differ.\n",
+        f"{len(found)} lines that users of {title} type first. The tests run each: it gives the\n"
+        f"value that {title} gives, or it raises an error that says what to write. Comments\n"
+        "hold the lines of that library where ours differ.\n",
         block([imports]),
-        MORE.get(library, "") + "In the lines, `w` needs a gradient, `fill(net)` sets all parameters "
-        "to 0.1, and\n",
+        MORE.get(library, "") + "In the lines, `w` needs a gradient, `fill(net)` sets all "
+        "parameters to 0.1, and\n",
         block([arrays()]),
     ]
     differing = [habit for habit in found if habit.other]
