@@ -18,26 +18,28 @@ import re
 from dygraph import _core
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.functions import creation, manipulation, products, sets
+from dygraph.functions import creation, extent, manipulation, products, random, sets, sorting
 
 _gradient = re.compile(r"_grad2?($|_)")
 # Functions in Paddle 2's manner, which take the place of operators of the same name.
 COMPOSED = {
-    creation: "arange diag empty empty_like eye full full_like linspace normal ones ones_like rand "
-    "randint randn randperm tril triu uniform zeros zeros_like",
-    manipulation: "argsort broadcast_tensors broadcast_to chunk concat cumsum expand expand_as "
-    "flatten flip moveaxis pad repeat_interleave roll sort split squeeze stack swapaxes t tile "
-    "topk unbind unsqueeze unstack",
+    creation: "arange diag empty empty_like eye full full_like linspace ones ones_like tril triu "
+    "zeros zeros_like",
+    extent: "broadcast_tensors broadcast_to expand expand_as repeat_interleave tile",
+    manipulation: "chunk concat cumsum flatten flip moveaxis pad roll split squeeze stack swapaxes "
+    "t unbind unsqueeze unstack",
     products: "cross einsum median mm mv norm outer trace",
+    random: "normal rand randint randn randperm uniform",
     sets: "allclose unique",
+    sorting: "argsort sort topk",
 }
 # Modules that load at the first use of one of their functions.
 _LAZY = {
-    "functions.elementwise": "maximum minimum where",
+    "functions.elementwise": "where",
     "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
     "elementwise_equal fsp_matrix "
     "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "
-    "l2_normalize lod_append nonzero rank reduce_all reduce_any reduce_max reduce_mean "
+    "l2_normalize lod_append meshgrid nonzero rank reduce_all reduce_any reduce_max reduce_mean "
     "reduce_min reduce_prod reduce_sum resize_bilinear resize_nearest resize_trilinear "
     "scatter_nd sequence_first_step sequence_last_step sigmoid_focal_loss sums "
     "uniform_random_batch_size_like",

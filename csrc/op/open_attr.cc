@@ -35,9 +35,11 @@ T& Member(void* attrs, const AttrField& field) {
   return *reinterpret_cast<T*>(static_cast<char*>(attrs) + field.offset);
 }
 
-// visit(member) for the field's member of the struct, where it has a type that may be open.
+// visit(member) for the field's member of the struct, where it has a type that may be open. A data
+// type, which has one byte, never is.
 template <class F>
 void Visit(void* attrs, const AttrField& field, F&& visit) {
+  if (field.is_dtype) return;
   switch (field.type) {
     case AttrType::kInt: return visit(Member<int32_t>(attrs, field));
     case AttrType::kLong: return visit(Member<int64_t>(attrs, field));

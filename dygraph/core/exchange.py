@@ -4,7 +4,13 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError, UnimplementedError, kind_of
+from dygraph.core.lazily import find
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    UnimplementedError,
+    kind_of,
+)
 
 __all__ = ["from_dlpack"]
 
@@ -143,3 +149,67 @@ def from_dlpack(x, *, device=None, copy=None):
     if copy is False and not _core.is_foreign(made):
         raise BufferError("from_dlpack: the array must be row-major to be shared with copy=False")
     return made
+
+
+# The array API standard's protocol ---------------------------------------------------------------
+
+
+def array_namespace(self, /, *, api_version=None):
+    """The module whose functions follow the Python array API standard: `dygraph`.
+
+    >>> import dygraph
+    >>> dygraph.zeros(2).__array_namespace__() is dygraph
+    True
+    """
+    import dygraph
+
+    known = ("2021.12", "2022.12", "2023.12", dygraph.__array_api_version__)
+    if api_version is not None and api_version not in known:
+        raise InvalidArgumentError(
+            f"__array_namespace__: api_version must be one of {', '.join(known)}, "
+            f"got {api_version!r}"
+        )
+    return dygraph
+
+
+def matrices_transposed(self):
+    """The matrices of the last two axes transposed."""
+    return find("dygraph.functions.linear", "matrix_transpose")(self)
+
+
+def to_device(self, device, /, *, stream=None):
+    """The values on another device, a place of ours; the variable itself if it is there."""
+    if stream is not None:
+        raise ArgumentTypeError(f"to_device: stream must be None, got {kind_of(stream)}")
+    from dygraph.functions.arguments import place_of
+
+    return self.to(place_of(device, "to_device"))
+
+
+def to_complex(self):
+    """Refused: there are no complex types."""
+    raise ArgumentTypeError(
+        f"complex() of a Variable of {self.dtype.name}: there are no complex types. Write "
+        "complex(x.item())"
+    )
+
+
+def refuse_device(self, device):
+    """Assignment to ``x.device``."""
+    raise AttributeError(
+        f"{type(self).__name__} has no attribute 'device' to assign. "
+        "x.to(place) gives the values on another place"
+    )
+
+
+def shift(name):
+    """``x << y`` or ``x >> y``; NotImplemented for what is no number."""
+
+    def method(x, y):
+        function = find("dygraph.functions.elementwise", name)
+        for v in (x, y):
+            if not isinstance(v, (Variable, np.ndarray, np.generic, int)):
+                return NotImplemented
+        return function(x, y)
+
+    return method

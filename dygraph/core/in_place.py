@@ -5,7 +5,7 @@ from dygraph.core import check, size_lists
 from dygraph.core.lazily import find
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions import creation
-from dygraph.functions.creation import drawn
+from dygraph.functions.random import drawn
 
 ops = _core.ops
 Variable = _core.Variable

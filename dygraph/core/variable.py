@@ -22,7 +22,15 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.functions import arguments, creation, manipulation, products, reductions, sets
+from dygraph.functions import (
+    creation,
+    extent,
+    manipulation,
+    products,
+    reductions,
+    sets,
+    sorting,
+)
 from dygraph.inspect import printing
 
 __all__ = ["Parameter", "Variable"]
@@ -285,7 +293,8 @@ def transpose(self, *perm):
     axes = [check.axis(p, rank, "transpose: an axis") for p in perm]
     if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(
-            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
+            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}. "
+            "x.swapaxes(0, 1) exchanges two"
         )
     return _transpose2(self, axes) if rank else ops.assign(self)
 
@@ -318,55 +327,6 @@ def _later(module, name):
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = f"`dygraph.{name}` of this variable."
-    return method
-
-
-def array_namespace(self, /, *, api_version=None):
-    """The module whose functions follow the Python array API standard: `dygraph`.
-
-    >>> import dygraph
-    >>> dygraph.zeros(2).__array_namespace__() is dygraph
-    True
-    """
-    import dygraph
-
-    known = ("2021.12", "2022.12", "2023.12", dygraph.__array_api_version__)
-    if api_version is not None and api_version not in known:
-        raise InvalidArgumentError(
-            f"__array_namespace__: api_version must be one of {', '.join(known)}, "
-            f"got {api_version!r}"
-        )
-    return dygraph
-
-
-def matrices_transposed(self):
-    """The matrices of the last two axes transposed."""
-    return find("dygraph.functions.linear", "matrix_transpose")(self)
-
-
-def to_device(self, device, /, *, stream=None):
-    """The values on another device, a place of ours; the variable itself if it is there."""
-    if stream is not None:
-        raise ArgumentTypeError(f"to_device: stream must be None, got {kind_of(stream)}")
-    return to(self, arguments.place_of(device, "to_device"))
-
-
-def to_complex(self):
-    """Refused: there are no complex types."""
-    raise ArgumentTypeError(
-        f"complex() of a Variable of {self.dtype.name}: there are no complex types. Write "
-        "complex(x.item())"
-    )
-
-
-def _shifts(name):
-    def method(x, y):
-        function = find("dygraph.functions.elementwise", name)
-        for v in (x, y):
-            if not isinstance(v, (Variable, np.ndarray, np.generic, int)):
-                return NotImplemented
-        return function(x, y)
-
     return method
 
 
@@ -415,13 +375,41 @@ def clone(self):
     return ops.assign(self)
 
 
-def to(self, place):
-    """The values on another place; the variable itself if it is on that place."""
-    if not isinstance(place, (_core.Place, str)):
+def to(self, place=None, dtype=None):
+    """The values on another place or of another type; the variable itself if it has both.
+
+    Parameters
+    ----------
+    place : Place, dtype or Variable, optional
+        A type stands for `dtype`, a Variable for its place and type, as in torch.
+    dtype : dtype, optional
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.zeros(2).to(dygraph.int64).dtype.name
+    'int64'
+    """
+    if isinstance(place, Variable):
+        place, dtype = place.place, place.dtype
+    elif isinstance(place, _core.dtype) or (isinstance(place, str) and place in _TYPE_NAMES):
+        place, dtype = None, place
+    if dtype is not None and self.dtype != _core.dtype_of(dtype):
+        self = astype(self, dtype)
+    if place is None:
+        return self
+    if isinstance(place, str):
+        return to(self, find("dygraph.functions.arguments", "place_of")(place, "to"))
+    if not isinstance(place, _core.Place):
         raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
     if place == self.place:
         return self
     return _core.to_place(self, place)
+
+
+_TYPE_NAMES = {name for name in vars(_core) if isinstance(getattr(_core, name), _core.dtype)} | {
+    "bool"
+}
 
 
 def cpu(self):
@@ -536,13 +524,15 @@ _methods = {
     "reshape": reshape,
     "transpose": transpose,
     "matmul": matmul,
-    "__array_namespace__": array_namespace,
-    "__complex__": to_complex,
-    "__lshift__": _shifts("bitwise_left_shift"),
-    "__rshift__": _shifts("bitwise_right_shift"),
-    "device": property(lambda self: self.place, doc="The place where the values lie."),
-    "mT": property(matrices_transposed, doc=matrices_transposed.__doc__),
-    "to_device": to_device,
+    "__array_namespace__": exchange.array_namespace,
+    "__complex__": exchange.to_complex,
+    "__lshift__": exchange.shift("bitwise_left_shift"),
+    "__rshift__": exchange.shift("bitwise_right_shift"),
+    "device": property(
+        lambda self: self.place, exchange.refuse_device, doc="The place where the values lie."
+    ),
+    "mT": property(exchange.matrices_transposed, doc=exchange.matrices_transposed.__doc__),
+    "to_device": exchange.to_device,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
     "argmax": _later("searching", "argmax"),
     "argmin": _later("searching", "argmin"),
@@ -575,6 +565,10 @@ _methods = {
     "__deepcopy__": copies.deepcopy,
     "__copy__": copies.shallow_copy,
     "clip": in_place.clip,
+    "expand": extent.expand_method,
+    "dot": products.dot_method,
+    "median": products.median_method,
+    "split": manipulation.split_method,
     "pow": in_place.power,
     "round": _round,
     "__abs__": _later("elementwise", "abs"),
@@ -584,13 +578,15 @@ _methods = {
 _functions = {
     sets: "allclose unique",
     creation: "diag tril triu",
-    manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
-    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
-    products: "cross median mm mv norm outer trace",
+    extent: "broadcast_to expand_as repeat_interleave tile",
+    manipulation: "chunk cumsum flatten flip moveaxis roll squeeze swapaxes t unbind "
+    "unsqueeze unstack",
+    sorting: "argsort topk",
+    products: "cross mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (
-    "abs bmm ceil cos dist dot erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
+    "abs bmm ceil cos dist erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
     "softmax sqrt square tanh"
 )
 for _module, _names in _functions.items():

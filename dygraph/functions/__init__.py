@@ -8,8 +8,8 @@ from dygraph.core.lazily import find as _find
 from dygraph.core.lazily import names_of
 
 ROOMS = {
-    "creation": "arange asarray diag empty empty_like eye full full_like linspace meshgrid normal "
-    "ones ones_like rand randint randn randperm tril triu uniform zeros zeros_like",
+    "creation": "arange asarray diag empty empty_like eye full full_like linspace meshgrid ones "
+    "ones_like tril triu zeros zeros_like",
     "data_types": "__array_namespace_info__ astype can_cast finfo iinfo isdtype",
     "elementwise": "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert "
     "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip copysign cos cosh "
@@ -18,13 +18,15 @@ ROOMS = {
     "logical_xor maximum minimum multiply negative nextafter not_equal positive pow reciprocal "
     "remainder round sign signbit sin sinh sqrt square subtract tan tanh trunc where",
     "linear": "matmul matrix_transpose tensordot vecdot",
-    "manipulation": "argsort broadcast_arrays broadcast_to chunk concat expand_dims flatten flip "
-    "moveaxis permute_dims repeat reshape roll sort split squeeze stack swapaxes tile topk "
-    "unsqueeze unstack",
+    "extent": "broadcast_arrays broadcast_to repeat tile",
+    "manipulation": "chunk concat expand_dims flatten flip moveaxis permute_dims reshape roll "
+    "split squeeze stack swapaxes transpose unsqueeze unstack",
     "products": "cross einsum median norm outer trace",
+    "random": "normal rand randint randn randperm uniform",
     "reductions": "all any count_nonzero cumulative_prod cumulative_sum diff max mean min prod "
     "std sum var",
     "searching": "argmax argmin nonzero searchsorted take take_along_axis",
+    "sorting": "argsort sort topk",
     "sets": "allclose unique unique_all unique_counts unique_inverse unique_values",
 }
 NAMES = names_of(ROOMS)

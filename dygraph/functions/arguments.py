@@ -1,5 +1,7 @@
 """Arguments that the functions share: other libraries' spellings, axes, operands, devices."""
 
+import numpy as np
+
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import same_type
@@ -11,8 +13,10 @@ _SPELLINGS = {
     "dim": "axis", "dims": "axis", "keepdim": "keepdims", "keep_dim": "keepdims",
     "shifts": "shift", "diagonal": "k", "offset": "k", "end": "stop", "num_rows": "n_rows",
     "num_columns": "n_cols", "unbiased": "correction", "ddof": "correction",
-    "repeat_times": "repetitions", "perm": "axes", "newshape": "shape",
+    "repeat_times": "repetitions", "perm": "axes", "newshape": "shape", "size": "shape",
 }  # fmt: skip
+# Types that all kernels have; a test of identity suffices, so the usual ones come first.
+_USUAL = _core.float32, _core.float64, _core.int64, _core.int32
 # Types that most kernels lack, by the type whose results, cast back, are the same.
 _WIDER = {
     "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
@@ -52,17 +56,24 @@ def axes(axis, rank, owner):
     return found
 
 
+_NUMBERS = bool, int, float
+
+
 def operands(owner, x1, x2):
     """Two operands as Variables of one type; one of them may be a Python number."""
-    numbers = bool, int, float
-    if type(x1) in numbers and type(x2) in numbers:
+    if isinstance(x1, Variable) and x1.dtype in _USUAL:
+        if type(x2) in _NUMBERS:
+            return x1, _core.literal(x2, x1.dtype)
+        if isinstance(x2, Variable) and x2.dtype is x1.dtype:
+            return x1, x2
+    if type(x1) in _NUMBERS and type(x2) in _NUMBERS:
         raise ArgumentTypeError(
             f"{owner}: one of the operands must be a Variable, got {x1} and {x2}. Convert numbers "
             "with dygraph.asarray()"
         )
     for x in (x1, x2):
         if not isinstance(x, Variable) and not hasattr(x, "__array_interface__"):
-            if type(x) not in numbers:
+            if type(x) not in _NUMBERS:
                 raise ArgumentTypeError(
                     f"{owner}: an operand must be a Variable or a number, got {kind_of(x)}. "
                     "Convert lists with dygraph.asarray()"
@@ -73,7 +84,9 @@ def operands(owner, x1, x2):
 def widened(compute, *values):
     """`compute` of Variables of one type, in a wider one where kernels lack theirs."""
     dtype = values[0].dtype
-    wider = None if dtype is None else _WIDER.get(dtype.name)
+    if dtype in _USUAL or dtype is None:
+        return compute(*values)
+    wider = _WIDER.get(dtype.name)
     if wider is None:
         return compute(*values)
     result = compute(*(v.astype(wider) for v in values))
@@ -107,3 +120,29 @@ def place_of(device, owner):
 def on_device(x, device, owner):
     """`x` on a device; None: where it is."""
     return x if device is None else x.to(place_of(device, owner))
+
+
+_LISTS, _INT = (list, tuple), {int}
+
+
+def numbers(values, what):
+    if type(values) in _LISTS and _INT.issuperset(map(type, values)):
+        return values
+    if isinstance(values, (Variable, np.ndarray)):
+        values = values.tolist()
+    if hasattr(type(values), "__index__"):
+        values = [values]
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{what} must be a list of integers, got {kind_of(values)}")
+    return [check.integer(v, what) for v in values]
+
+
+def countable(x, axis, owner):
+    """The size of an axis, which is the number of results."""
+    axis = check.axis(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
+    n = x.shape[axis]
+    if type(n) is not int:
+        raise n.refused(f"the number of {owner}'s results is the size")
+    if n < 0:
+        raise check.unknown_size(x, axis, owner, ", and so is the number of results")
+    return n

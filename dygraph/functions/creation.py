@@ -24,16 +24,10 @@ __all__ = [
     "full_like",
     "linspace",
     "meshgrid",
-    "normal",
     "ones",
     "ones_like",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
     "tril",
     "triu",
-    "uniform",
     "zeros",
     "zeros_like",
 ]
@@ -42,7 +36,7 @@ ops = _core.ops
 Variable = _core.Variable
 
 
-def _sizes(shape, owner):
+def sizes_of(shape, owner):
     if isinstance(shape, Variable):
         shape = shape.tolist()
     if hasattr(type(shape), "__index__"):
@@ -50,7 +44,7 @@ def _sizes(shape, owner):
     return check.shape(shape, f"{owner}: shape")
 
 
-def _float(dtype, owner):
+def float_type(dtype, owner):
     """`dtype`, or this thread's float type; see `dygraph.set_default_dtype`."""
     if dtype is None:
         return _core.cast_floats_to() or "float32"
@@ -61,7 +55,7 @@ def _float(dtype, owner):
     return dtype
 
 
-def _shape_and_type(shape, more, dtype, owner):
+def shape_and_type(shape, more, dtype, owner):
     """The shape and the type of ``zeros(2, 3)``, ``zeros([2, 3], "int32")`` and the like."""
     if more and not hasattr(type(more[-1]), "__index__"):
         if dtype is not None:
@@ -75,7 +69,7 @@ def _shape_and_type(shape, more, dtype, owner):
                 f"and {', '.join(map(str, more))}. Write {owner}([2, 3], dtype='float32')"
             )
         shape = [shape, *more]
-    return shape, _float(dtype, owner)
+    return shape, float_type(dtype, owner)
 
 
 def _text(value, what):
@@ -125,9 +119,11 @@ def full(shape, fill_value, dtype=None, *, device=None):
 def _filled(shape, text, dtype, owner):
     if size_lists.needs_variables(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
-        attrs = {"dtype": _float(dtype, owner), "str_value": text}
+        attrs = {"dtype": float_type(dtype, owner), "str_value": text}
         return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
-    return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype, owner), str_value=text)
+    return ops.fill_constant(
+        shape=sizes_of(shape, owner), dtype=float_type(dtype, owner), str_value=text
+    )
 
 
 def zeros(shape, *sizes, dtype=None, device=None):
@@ -139,7 +135,7 @@ def zeros(shape, *sizes, dtype=None, device=None):
     >>> dygraph.zeros([2, 3]).shape, dygraph.zeros(2, 3).shape
     ((2, 3), (2, 3))
     """
-    shape, dtype = _shape_and_type(shape, sizes, dtype, "zeros")
+    shape, dtype = shape_and_type(shape, sizes, dtype, "zeros")
     return on_device(_filled(shape, "0", dtype, "zeros"), device, "zeros")
 
 
@@ -150,7 +146,7 @@ def ones(shape, *sizes, dtype=None, device=None):
     >>> dygraph.ones([2], "int32").tolist(), dygraph.ones(1, 2).tolist()
     ([1, 1], [[1.0, 1.0]])
     """
-    shape, dtype = _shape_and_type(shape, sizes, dtype, "ones")
+    shape, dtype = shape_and_type(shape, sizes, dtype, "ones")
     return on_device(_filled(shape, "1", dtype, "ones"), device, "ones")
 
 
@@ -161,7 +157,7 @@ def empty(shape, *sizes, dtype=None, device=None):
     >>> dygraph.empty(2, 3).shape
     (2, 3)
     """
-    shape, dtype = _shape_and_type(shape, sizes, dtype, "empty")
+    shape, dtype = shape_and_type(shape, sizes, dtype, "empty")
     return on_device(_filled(shape, "0", dtype, "empty"), device, "empty")
 
 
@@ -282,7 +278,7 @@ def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
         start, stop = 0, start
     numbers = (start, stop, step)
     if dtype is None:
-        dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None, "arange")
+        dtype = "int64" if all(_is_whole(n) for n in numbers) else float_type(None, "arange")
     names, described = ("start", "stop", "step"), _described(*numbers)
     inner = _COUNTED.get(_core.dtype_of(dtype).name, dtype)
     made = ops.range(
@@ -302,7 +298,7 @@ def linspace(start, stop, num, dtype=None, *, device=None, endpoint=True):
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    dtype = _core.dtype_of(_float(dtype, "linspace"))
+    dtype = _core.dtype_of(float_type(dtype, "linspace"))
     inner = dtype if dtype.is_floating else "float64"
     described = _described(start, stop, num)
     if type(num) is int and num == 0:
@@ -328,7 +324,7 @@ def eye(n_rows=None, n_cols=None, dtype=None, *, k=0, device=None, **spellings):
 
     if spellings:
         n_rows, n_cols = spelled("eye", spellings, n_rows=n_rows, n_cols=n_cols)
-    k, dtype = check.integer(k, "eye: k"), _float(dtype, "eye")
+    k, dtype = check.integer(k, "eye: k"), float_type(dtype, "eye")
 
     def size(value, what):
         return value if _core.holds_symbol(value) else check.integer(value, f"eye: {what}", 0)
@@ -495,119 +491,3 @@ def meshgrid(*arrays, indexing="xy"):
         ]
     grids = ops.meshgrid([arrays[i] for i in order])
     return [grids[order.index(i)] for i in range(len(arrays))]
-
-
-# Random numbers -----------------------------------------------------------------------------------
-
-
-def drawn(kind, shape, owner, **attrs):
-    """Random numbers of an operator, in a shape with sizes that may be known only in a run."""
-    if size_lists.followed(shape):
-        parts = {"ShapeTensorList": size_lists.variables(shape)}
-        return size_lists.declare(_core.run_op(kind, parts, attrs)["Out"], list(shape))
-    return getattr(ops, kind)(shape=_sizes(shape, owner), **attrs)
-
-
-def rand(shape, *sizes, dtype=None):
-    """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them reproducible.
-
-    The sizes may be single arguments: ``rand(2, 3)``.
-
-    >>> import dygraph
-    >>> dygraph.rand([2, 3]).shape
-    (2, 3)
-    """
-    shape, dtype = _shape_and_type(shape, sizes, dtype, "rand")
-    return drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
-
-
-def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
-    """Numbers drawn uniformly from [min, max).
-
-    A seed other than 0 gives the same numbers each time.
-
-    >>> import dygraph
-    >>> x = dygraph.uniform([100], min=2.0, max=3.0).numpy()
-    >>> bool((x >= 2).all() and (x <= 3).all())
-    True
-    """
-    dtype = _float(dtype, "uniform")
-    return drawn("uniform_random", shape, "uniform", min=min, max=max, seed=seed, dtype=dtype)
-
-
-def randn(shape, *sizes, dtype=None):
-    """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
-
-    The sizes may be single arguments: ``randn(2, 3)``.
-
-    >>> import dygraph
-    >>> dygraph.randn([2, 3]).shape
-    (2, 3)
-    """
-    shape, dtype = _shape_and_type(shape, sizes, dtype, "randn")
-    return drawn("gaussian_random", shape, "randn", dtype=dtype)
-
-
-def normal(mean=0.0, std=1.0, shape=None):
-    """Numbers drawn from the normal distribution.
-
-    Parameters
-    ----------
-    mean, std : float or Variable
-        Variables broadcast, and gradients flow to them; then `shape` is not read.
-    shape : list of int, optional
-        For two numbers. None: ``[1]``.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.normal(2.0, 0.0, [3]).numpy().tolist()
-    [2.0, 2.0, 2.0]
-    """
-    given = [v for v in (mean, std) if isinstance(v, Variable)]
-    if not given:
-        shape = [1] if shape is None else shape
-        dtype = _float(None, "normal")
-        return drawn("gaussian_random", shape, "normal", mean=mean, std=std, dtype=dtype)
-    whole = given[0] if len(given) == 1 else mean + std * 0
-    sizes = size_lists.sizes_of(whole)
-    return drawn("gaussian_random", sizes, "normal", dtype=whole.dtype) * std + mean
-
-
-def randint(low=0, high=None, shape=(1,), dtype=None):
-    """Integers drawn from low, ..., high - 1; with one bound, from 0, ..., low - 1.
-
-    >>> import dygraph
-    >>> r = dygraph.randint(3, 5, [100]).numpy()
-    >>> sorted(set(r.tolist()))
-    [3, 4]
-    """
-    if isinstance(high, (list, tuple)):
-        raise ArgumentTypeError(
-            f"randint: high must be an integer, got {kind_of(high)}. "
-            f"Write randint(0, {low}, {high})"
-        )
-    if high is None:
-        low, high = 0, low
-    return drawn(
-        "randint",
-        shape,
-        "randint",
-        low=check.integer(low, "randint: low"),
-        high=check.integer(high, "randint: high"),
-        dtype="int64" if dtype is None else dtype,
-    )
-
-
-def randperm(n, dtype=None):
-    """The integers 0 to n - 1 in random order.
-
-    >>> import dygraph
-    >>> sorted(dygraph.randperm(4).numpy().tolist())
-    [0, 1, 2, 3]
-    """
-    if isinstance(n, float):
-        raise ArgumentTypeError(f"randperm: n must be an integer, got {kind_of(n)}")
-    return ops.randperm(
-        n=check.integer(n, "randperm: n", 0), dtype="int64" if dtype is None else dtype
-    )

@@ -249,7 +249,12 @@ def _zero(x):
 
 
 def _binary(name, op, compute, what, call, result, kind="number"):
+    takes_numbers = compute.__module__ == "_operator"
+
     def function(x1, x2, /):
+        if takes_numbers and type(x2) in (int, float) and isinstance(x1, Variable):
+            if x1.dtype is _core.float32 or x1.dtype is _core.float64:
+                return compute(x1, x2)
         return widened(compute, *operands(name, x1, x2))
 
     bool_result = kind == "test"
@@ -565,4 +570,6 @@ def where(condition, x=None, y=None):
             "dygraph.nonzero(condition, as_tuple=True)"
         )
     check.variable(condition, "where: condition")
+    if isinstance(x, Variable) or isinstance(y, Variable):
+        return ops.where(condition, *operands("where", x, y))
     return ops.where(condition, *same_type([x, y]))

@@ -8,8 +8,9 @@ from dygraph import _core, nets
 from dygraph.core import check
 from dygraph.core.size_lists import beside, is_open, matching, sizes_of
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.functions import images
-from dygraph.functions.creation import arange, drawn
+from dygraph.functions import creation, images
+from dygraph.functions.creation import arange
+from dygraph.functions.random import drawn
 from dygraph.functions.reductions import reduced, reduced_in_run
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "image_resize_short",
     "l2_normalize",
     "lod_append",
+    "meshgrid",
     "nonzero",
     "rank",
     "reduce_all",
@@ -200,6 +202,20 @@ def elementwise_equal(x, y, name=None):
     [True, False, True]
     """
     return ops.equal(x, y)
+
+
+def meshgrid(*inputs):
+    """The coordinates of the points of a grid: the first input runs along the first axis.
+
+    `dygraph.meshgrid` follows NumPy, whose first input runs along the second axis.
+
+    >>> import dygraph
+    >>> import dygraph.ops as F
+    >>> x, y = F.meshgrid(dygraph.arange(2), dygraph.arange(3))
+    >>> x.shape, y.numpy().tolist()
+    ((2, 3), [[0, 1, 2], [0, 1, 2]])
+    """
+    return creation.meshgrid(*inputs, indexing="ij")
 
 
 def nonzero(input, as_tuple=False):

@@ -9,43 +9,33 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.autograd.recording import modes
-from dygraph.core import check, size_lists, sizes
+from dygraph.core import check
 from dygraph.core.promotion import same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import countable, numbers, spelled
 
 __all__ = [
-    "argsort",
-    "broadcast_arrays",
-    "broadcast_tensors",
-    "broadcast_to",
     "chunk",
     "concat",
     "cumsum",
-    "expand",
-    "expand_as",
     "expand_dims",
     "flatten",
     "flip",
     "moveaxis",
     "pad",
     "permute_dims",
-    "repeat",
-    "repeat_interleave",
     "reshape",
     "roll",
-    "sort",
     "split",
     "squeeze",
     "stack",
     "swapaxes",
     "t",
-    "tile",
-    "topk",
+    "transpose",
     "unbind",
     "unsqueeze",
     "unstack",
@@ -66,25 +56,10 @@ def _axes(axis, what):
     return [check.integer(axis, what)]
 
 
-_LISTS, _INT = (list, tuple), {int}
-
-
-def _numbers(values, what):
-    if type(values) in _LISTS and _INT.issuperset(map(type, values)):
-        return values
-    if isinstance(values, (Variable, np.ndarray)):
-        values = values.tolist()
-    if hasattr(type(values), "__index__"):
-        values = [values]
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ArgumentTypeError(f"{what} must be a list of integers, got {kind_of(values)}")
-    return [check.integer(v, what) for v in values]
-
-
 # Shape --------------------------------------------------------------------------------------------
 
 
-def squeeze(x, axis=None):
+def squeeze(x, axis=None, **spellings):
     """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
     InvalidArgumentError for an axis of another size, which torch and Paddle leave in place.
@@ -93,6 +68,8 @@ def squeeze(x, axis=None):
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
     """
+    if spellings:
+        (axis,) = spelled("squeeze", spellings, axis=axis)
     if _core.holds_symbol(axis):
         return ops.squeeze2(x, axes=axis)
     if axis == []:
@@ -116,13 +93,17 @@ def squeeze(x, axis=None):
     )
 
 
-def unsqueeze(x, axis):
+def unsqueeze(x, axis=None, **spellings):
     """`x` with axes of one element inserted, one after the other. Shares storage.
 
     >>> import dygraph
     >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
     (1, 2, 1)
     """
+    if spellings:
+        (axis,) = spelled("unsqueeze", spellings, axis=axis)
+    if axis is None:
+        raise ArgumentTypeError("unsqueeze: axis must be an int or a list of ints, got nothing")
     if _core.holds_symbol(axis):
         return ops.unsqueeze2(x, **check.axis_tensors("axes", axis, "unsqueeze: axis"))
     return ops.unsqueeze2(x, axes=_axes(axis, "unsqueeze: axis"))
@@ -184,7 +165,7 @@ def reshape(x, shape, *, copy=None):
     """
     if isinstance(shape, Variable) and _core.is_symbol(shape):
         return ops.reshape2(x, shape=shape)
-    if type(shape) in _LISTS and 0 in shape and all(type(n) is int for n in shape):
+    if type(shape) in (list, tuple) and 0 in shape and all(type(n) is int for n in shape):
         return _of_no_elements(check.variable(x, "reshape: x"), shape)
     return check.variable(x, "reshape: x").reshape(shape)
 
@@ -275,12 +256,18 @@ def moveaxis(x, source, destination):
 def _one_type(arrays, owner):
     """A list of Variables of one type: of the promoted one where they differ."""
     if not isinstance(arrays, (list, tuple)):
-        raise ArgumentTypeError(f"{owner}: arrays must be a list, got {kind_of(arrays)}")
+        raise ArgumentTypeError(
+            f"{owner}: arrays must be a list, got {kind_of(arrays)}. Write {owner}([x, y])"
+        )
     if not arrays:
-        raise InvalidArgumentError(f"{owner}: there must be at least one Variable, got none")
-    for x in arrays:
-        check.variable(x, f"{owner}: an element of arrays")
-    return arrays if len({x.dtype for x in arrays}) == 1 else same_type(arrays)
+        raise InvalidArgumentError(
+            f"{owner}: arrays must be a list of at least one Variable, got an empty one"
+        )
+    for i, x in enumerate(arrays):
+        if not isinstance(x, Variable):
+            check.variable(x, f"{owner}: arrays[{i}]")
+    dtype = arrays[0].dtype
+    return arrays if all(x.dtype is dtype for x in arrays) else same_type(arrays)
 
 
 def concat(arrays=None, axis=0, **spellings):
@@ -327,7 +314,7 @@ def unstack(x, axis=0, num=None):
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
     if num is None:
-        if _countable(x, axis, "unstack") == 0:
+        if countable(x, axis, "unstack") == 0:
             return ()
     made = ops.unstack(
         x,
@@ -337,29 +324,51 @@ def unstack(x, axis=0, num=None):
     return tuple(made)
 
 
-def unbind(x, axis=0):
+def transpose(x, axes=None, *others, **spellings):
+    """The axes in another order; None: reversed.
+
+    >>> import dygraph
+    >>> dygraph.transpose(dygraph.zeros(2, 3, 4), [2, 0, 1]).shape
+    (4, 2, 3)
+    """
+    if spellings:
+        (axes,) = spelled("transpose", spellings, axes=axes)
+    check.variable(x, "transpose: x")
+    if others:
+        raise ArgumentTypeError(
+            f"transpose: the axes must be one list, got {', '.join(map(str, (axes, *others)))}. "
+            "torch exchanges two axes: write dygraph.swapaxes(x, 0, 1)"
+        )
+    return x.transpose() if axes is None else x.transpose(list(axes))
+
+
+def unbind(x, axis=0, **spellings):
     """The list of the elements of `x` along an axis, without it.
 
     >>> import dygraph
     >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    _countable(x, axis, "unbind")
+    if spellings:
+        (axis,) = spelled("unbind", spellings, axis=axis or None)
+    countable(x, axis, "unbind")
     return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
 
 
-def _countable(x, axis, owner):
-    """The size of an axis, which is the number of results."""
-    axis = check.axis(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
-    n = x.shape[axis]
-    if type(n) is not int:
-        raise n.refused(f"the number of {owner}'s results is the size")
-    if n < 0:
-        raise check.unknown_size(x, axis, owner, ", and so is the number of results")
-    return n
+_PARTS = (
+    "torch takes the size of a part, NumPy and Paddle the number of parts. Write x.chunk(number, "
+    "axis), or x.split([size, size], axis)"
+)
 
 
-def split(x, num_or_sections, axis=0):
+def split_method(self, num_or_sections, axis=0, **spellings):
+    """`dygraph.split` of this variable; sizes must be a list, see `chunk` for equal parts."""
+    if not isinstance(num_or_sections, (list, tuple)):
+        raise ArgumentTypeError(f"split: {_PARTS}")
+    return split(self, num_or_sections, axis, **spellings)
+
+
+def split(x, num_or_sections, axis=0, **spellings):
     """The list of consecutive parts of `x` along an axis.
 
     Parameters
@@ -380,6 +389,10 @@ def split(x, num_or_sections, axis=0):
     >>> [p.shape for p in dygraph.split(dygraph.zeros([5, 2]), [2, -1])]
     [(2, 2), (3, 2)]
     """
+    if spellings:
+        (axis,) = spelled("split", spellings, axis=axis or None)
+        if "dim" in spellings and not isinstance(num_or_sections, (list, tuple)):
+            raise ArgumentTypeError(f"split: {_PARTS}")
     axis = check.integer(axis, "split: axis")
     if isinstance(num_or_sections, (list, tuple)):
         sizes = [check.integer(n, "split: a section", -1) for n in num_or_sections]
@@ -387,174 +400,20 @@ def split(x, num_or_sections, axis=0):
     return ops.split(x, num=check.integer(num_or_sections, "split: num_or_sections", 1), axis=axis)
 
 
-def chunk(x, chunks, axis=0):
+def chunk(x, chunks, axis=0, **spellings):
     """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
 
     >>> import dygraph
     >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
     [3, 3, 1]
     """
+    if spellings:
+        (axis,) = spelled("chunk", spellings, axis=axis or None)
     axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
-    n = _countable(x, axis, "chunk")
+    n = countable(x, axis, "chunk")
     size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
     sizes = [min(size, n - begin) for begin in range(0, n, size)] or [0]
     return ops.split(x, sections=sizes, axis=axis)
-
-
-# Repetition ---------------------------------------------------------------------------------------
-
-
-def tile(x, repetitions=None, **spellings):
-    """`x` repeated along each axis, as NumPy's tile.
-
-    >>> import dygraph
-    >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
-    [[0, 1, 0, 1], [0, 1, 0, 1]]
-    """
-    if spellings:
-        (repetitions,) = spelled("tile", spellings, repetitions=repetitions)
-    if size_lists.followed(repetitions):
-        return _tiled(check.variable(x, "tile: x"), list(repetitions))
-    if not _core.holds_symbol(repetitions):
-        repetitions = _numbers(repetitions, "tile: repetitions")
-    if isinstance(repetitions, (list, tuple)) and not repetitions:
-        return ops.assign(x)
-    return ops.tile(x, repeat_times=repetitions)
-
-
-def _tiled(x, times):
-    """`tile` with numbers that are known only in a run."""
-    parts = {"repeat_times_tensor": size_lists.variables(times)}
-    out = _core.run_op("tile", {"X": x, **parts}, {})["Out"]
-    shape = [1] * (len(times) - x.ndim) + list(x.shape)
-    times = [1] * (x.ndim - len(times)) + times
-    made = [
-        n if same_one else -1 if n == -1 else n * t
-        for n, t, same_one in ((n, t, sizes.same(t, 1)) for n, t in zip(shape, times, strict=True))
-    ]
-    return size_lists.declare(out, made)
-
-
-def expand(x, shape):
-    """`x` broadcast to `shape` by NumPy's rule; -1 keeps the size of an axis.
-
-    >>> import dygraph
-    >>> dygraph.expand(dygraph.zeros([3, 1]), [2, -1, 4]).shape
-    (2, 3, 4)
-    """
-    if size_lists.followed(shape):
-        return _expanded(check.variable(x, "expand: x"), list(shape))
-    return ops.expand_v2(x, shape=_numbers(shape, "expand: shape"))
-
-
-def _expanded(x, shape):
-    """`expand` with sizes that are known only in a run."""
-    lead = len(shape) - x.ndim
-    kept = lead >= 0 and all(
-        not isinstance(n, sizes.Size) or (i >= lead and sizes.same(x.shape[i - lead], n))
-        for i, n in enumerate(shape)
-    )
-    if kept:  # only existing sizes
-        return ops.expand_v2(x, shape=shape)
-    parts = {"expand_shapes_tensor": size_lists.variables(shape)}
-    out = _core.run_op("expand_v2", {"X": x, **parts}, {})["Out"]
-    made = [
-        x.shape[i - lead] if i >= lead and type(n) is int and n == -1 else n
-        for i, n in enumerate(shape)
-    ]
-    return size_lists.declare(out, made)
-
-
-def broadcast_to(x, shape):
-    """The same as `expand`.
-
-    >>> import dygraph
-    >>> dygraph.broadcast_to(dygraph.to_variable([1.0, 2.0]), [2, 2]).tolist()
-    [[1.0, 2.0], [1.0, 2.0]]
-    """
-    return expand(x, shape)
-
-
-def expand_as(x, y):
-    """`x` broadcast to the shape of `y`.
-
-    >>> import dygraph
-    >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
-    [[1.0, 2.0], [1.0, 2.0]]
-    """
-    return expand(x, list(size_lists.sizes_of(check.variable(y, "expand_as: y"))))
-
-
-def broadcast_tensors(inputs):
-    """The list of the tensors in `inputs`, all broadcast to their common shape.
-
-    >>> import dygraph
-    >>> a, b = dygraph.broadcast_tensors([dygraph.zeros([3, 1]), dygraph.zeros([2])])
-    >>> a.shape, b.shape
-    ((3, 2), (3, 2))
-    """
-    shapes = [check.variable(x, "broadcast_tensors: an input").shape for x in inputs]
-    for x, shape in zip(inputs, shapes, strict=True):
-        for axis in range(len(shape)):
-            check.known_size(x, axis, "broadcast_tensors")
-    try:
-        common = list(sizes.broadcast(*shapes))
-    except ValueError:
-        raise InvalidArgumentError(
-            f"broadcast_tensors: the shapes must broadcast, got {[list(s) for s in shapes]}"
-        ) from None
-    return [ops.expand_v2(x, shape=common) for x in inputs]
-
-
-def broadcast_arrays(*arrays):
-    """The Variables, all broadcast to their common shape, as a list.
-
-    >>> import dygraph
-    >>> a, b = dygraph.broadcast_arrays(dygraph.zeros(3, 1), dygraph.zeros(2))
-    >>> a.shape, b.shape
-    ((3, 2), (3, 2))
-    """
-    return broadcast_tensors(arrays)
-
-
-def repeat(x, repeats, axis=None):
-    """Each element along an axis repeated several times.
-
-    Parameters
-    ----------
-    x : Variable
-    repeats : int, list of int or Variable
-        One number for all elements, or one for each. torch's ``x.repeat`` is `tile`.
-    axis : int, optional
-        None: of all elements in one axis.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.repeat(dygraph.arange(3), 2).numpy().tolist()
-    [0, 0, 1, 1, 2, 2]
-    """
-    if axis is None:
-        x, axis = flatten(x), 0
-    axis = check.axis(axis, x.ndim, "repeat: axis")
-    n = _countable(x, axis, "repeat")
-    counts = _numbers(repeats, "repeat: repeats")
-    if min(counts, default=0) < 0 or len(counts) not in (1, n):
-        raise InvalidArgumentError(
-            f"repeat: repeats must be a number of at least 0 or {n} of them, got {repeats}"
-        )
-    index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
-    return ops.index_select(x, _core.literal(index), dim=axis)
-
-
-def repeat_interleave(x, repeats, axis=None):
-    """`repeat`, by torch's and Paddle's name.
-
-    >>> import dygraph
-    >>> dygraph.repeat_interleave(dygraph.arange(2), 2).tolist()
-    [0, 0, 1, 1]
-    """
-    return repeat(x, repeats, axis)
 
 
 # Border, order ------------------------------------------------------------------------------------
@@ -588,13 +447,13 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     rank = check.variable(x, "pad: x").ndim
     check.choice(mode, ("constant", "reflect", "replicate", "edge"), "pad: mode")
     check.choice(data_format, ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"), "pad: data_format")
-    numbers = _numbers(pad, "pad: pad")
-    if len(numbers) % 2 or len(numbers) > 2 * rank:
+    counts = numbers(pad, "pad: pad")
+    if len(counts) % 2 or len(counts) > 2 * rank:
         raise InvalidArgumentError(
             f"pad: pad must hold two numbers for each axis of x {list(x.shape)} or for some of the "
-            f"last ones, got {numbers}"
+            f"last ones, got {counts}"
         )
-    pairs = [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
+    pairs = [counts[i : i + 2] for i in range(0, len(counts), 2)]
     if len(pairs) < rank:
         last = [[0, 0]] if data_format[-1] == "C" else []
         pairs = pairs[::-1] + last
@@ -658,7 +517,7 @@ def roll(x, shift=None, axis=None, **spellings):
     if spellings:
         shift, axis = spelled("roll", spellings, shift=shift, axis=axis)
     axes = _axes(axis, "roll: axis")
-    shift = _numbers(shift, "roll: shift")
+    shift = numbers(shift, "roll: shift")
     if len(shift) == 1:
         shift = [*shift] * max(len(axes), 1)
     if check.variable(x, "roll: x").ndim == 0:
@@ -666,13 +525,15 @@ def roll(x, shift=None, axis=None, **spellings):
     return ops.roll(x, shifts=shift, dims=axes)
 
 
-def cumsum(x, axis=None, dtype=None):
+def cumsum(x, axis=None, dtype=None, **spellings):
     """Cumulative sums along an axis, or of the flattened elements without one.
 
     >>> import dygraph
     >>> dygraph.cumsum(dygraph.arange(4)).numpy().tolist()
     [0, 1, 3, 6]
     """
+    if spellings:
+        (axis,) = spelled("cumsum", spellings, axis=axis)
     if dtype is not None:
         x = x.astype(dtype)
     if axis is None:
@@ -680,60 +541,3 @@ def cumsum(x, axis=None, dtype=None):
     if not _core.holds_symbol(axis):
         axis = check.integer(axis, "cumsum: axis")
     return ops.cumsum(x, axis=axis)
-
-
-def _sorted(owner, x, axis, descending, spellings):
-    """Values and places in order; equal elements keep their order, so all sorting is stable."""
-    if spellings:
-        (axis,) = spelled(owner, spellings, axis=None if axis == -1 else axis)
-    check.variable(x, f"{owner}: x")
-    if not _core.holds_symbol(axis):
-        axis = check.integer(axis, f"{owner}: axis")
-    other = _COMPARED.get(x.dtype.name)
-    if other is None:
-        return ops.argsort(x, axis=axis, descending=bool(descending))
-    values, places = ops.argsort(x.astype(other), axis=axis, descending=bool(descending))
-    return values.astype(x.dtype), places
-
-
-# Types that the operator lacks, by one in which the order is the same.
-_COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
-
-
-def sort(x, axis=-1, descending=False, *, stable=True, **spellings):
-    """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
-
-    >>> import dygraph
-    >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
-    [1, 2, 3]
-    """
-    return _sorted("sort", x, axis, descending, spellings)[0]
-
-
-def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
-    """The indices that sort `x` along an axis. The operator itself returns both.
-
-    >>> import dygraph
-    >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
-    [1, 2, 0]
-    """
-    return _sorted("argsort", x, axis, descending, spellings)[1]
-
-
-def topk(x, k, axis=-1, largest=True, sorted=True):
-    """The `k` greatest or least elements along an axis, and their indices.
-
-    >>> import dygraph
-    >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)
-    >>> values.numpy().tolist(), places.numpy().tolist()
-    ([3.0, 2.0], [0, 2])
-    """
-    if isinstance(k, Variable):
-        k = k.item()
-    return ops.top_k_v2(
-        x,
-        k=check.integer(k, "topk: k", 1),
-        axis=check.integer(axis, "topk: axis"),
-        largest=bool(largest),
-        sorted=bool(sorted),
-    )

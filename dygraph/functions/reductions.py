@@ -51,10 +51,15 @@ def reduced_in_run(operator, x, axes, keep):
 # Operands -----------------------------------------------------------------------------------------
 
 
+_SUMMED = _core.float32, _core.float64, _core.int64
+
+
 def _summed(x, dtype):
     """`x` as it is added or multiplied: in `dtype`, bools and integers as int64."""
     if dtype is not None:
         return x if x.dtype == _core.dtype_of(dtype) else x.astype(dtype)
+    if x.dtype in _SUMMED:
+        return x
     name = None if x.dtype is None else x.dtype.name
     return x.astype("int64") if name in ("bool", "int8", "int16", "int32", "uint8") else x
 
@@ -65,10 +70,24 @@ def _truths(x):
 
 def _of(operator, x, axis, keep, owner):
     """`x` reduced over `axis` as the caller gave it."""
-    if _core.holds_symbol(axis):
+    if axis is not None and type(axis) is not int and _core.holds_symbol(axis):
         return reduced_in_run(operator, x, axis, keep)
-    axes = arguments.axes(axis, x.ndim, f"{owner}: axis")
+    axes = None if axis is None else arguments.axes(axis, x.ndim, f"{owner}: axis")
     return widened(lambda x: reduced(operator, x, axes, keep), x)
+
+
+def _refuse_torchs(name, axis):
+    """ArgumentTypeError where ``max`` means something else in torch: two results, two operands."""
+    if not isinstance(axis, Variable):
+        raise ArgumentTypeError(
+            f"{name}: with dim= torch gives the elements and their places. Write "
+            f"x.{name}(axis=axis) and x.arg{name}(axis=axis)"
+        )
+    if axis.ndim or axis.dtype.is_floating:
+        raise ArgumentTypeError(
+            f"{name}: axis must be an int or a list of ints, got a Variable. "
+            f"dygraph.{name}imum(x, y) compares two Variables"
+        )
 
 
 _WHAT = {
@@ -96,6 +115,8 @@ def _reduction(name, example):
 
         def function(x, axis=None, keepdims=False, **spellings):
             check.variable(x, f"{name}: x")
+            if name in ("max", "min") and ("dim" in spellings or isinstance(axis, Variable)):
+                _refuse_torchs(name, axis)
             if spellings:
                 axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
             return _of(operator, prepare(x) if prepare else x, axis, bool(keepdims), name)
@@ -195,6 +216,7 @@ def var(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     (1.25, 1.0)
     """
     if spellings:
+        _choose("var", spellings, correction)
         given = correction if correction != 0.0 else None
         axis, keepdims, correction = spelled(
             "var", spellings, axis=axis, keepdims=keepdims, correction=given
@@ -211,6 +233,7 @@ def std(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     (1.0, 2.0)
     """
     if spellings:
+        _choose("std", spellings, correction)
         given = correction if correction != 0.0 else None
         axis, keepdims, correction = spelled(
             "std", spellings, axis=axis, keepdims=keepdims, correction=given
@@ -236,6 +259,16 @@ def _spread(x, axes, keep, correction):
     count = ops.elementwise_div(whole, kept)
     total = reduced("reduce_sum", square, axes, keep)
     return ops.elementwise_div(total, ops.relu(ops.scale(count, bias=-correction)))
+
+
+def _choose(name, spellings, correction):
+    """InvalidArgumentError for torch's ``dim`` without what to divide by: its default is n - 1."""
+    if spellings.keys() & {"dim", "keepdim"} and not spellings.keys() & {"unbiased", "ddof"}:
+        if correction == 0.0:
+            raise InvalidArgumentError(
+                f"{name}: NumPy divides by n, torch and Paddle by n - 1. Write axis= and "
+                "correction=0 or correction=1"
+            )
 
 
 def _either(function):

@@ -24,7 +24,8 @@ NOT_IN_2024 = {
 }  # fmt: skip
 NAMES = [n for n in dir(standard) if not n.startswith("_") and n not in NOT_IN_2024]
 FUNCTIONS = [n for n in NAMES if inspect.isfunction(getattr(standard, n))]
-LACKING = re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE.split("## Names that are missing")[1], re.M)
+SECTION = PAGE.partition("## Names that are missing")[2].partition("\n## ")[0]
+LACKING = re.findall(r"^\| `(\w+)` \| (.+) \|$", SECTION, re.M)
 MISSING = {name for name, _ in LACKING}
 
 
@@ -639,3 +640,41 @@ def test_operators_stay_out_of_the_top():
     assert all(getattr(dygraph, n).__doc__ for n in dygraph.functions.NAMES)
     with pytest.raises(AttributeError, match=r"dygraph\.functional\.elementwise_add"):
         dygraph.elementwise_add  # noqa: B018
+
+
+def differs(call):
+    """What a call gives: its value, or the kind of its error."""
+    try:
+        result = call()
+    except Exception as error:
+        return type(error)
+    return result.tolist() if isinstance(result, dygraph.Variable) else result
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: dygraph.sum(dygraph.ones(2, dtype="uint8")).dtype.name, "int64"),
+        (lambda: dygraph.divide(ours([1]), ours([2])).dtype.name, "float32"),
+        (lambda: dygraph.add(ours([1]), dygraph.ones(1)).dtype.name, "float32"),
+        (lambda: dygraph.floor_divide(ours([1]), 0), dygraph.errors.InvalidArgumentError),
+        (lambda: dygraph.remainder(ours([1]), 0), dygraph.errors.InvalidArgumentError),
+        (lambda: dygraph.pow(ours([2]), -1), dygraph.errors.InvalidArgumentError),
+        (lambda: dygraph.add(ours([2]), 0.5), dygraph.errors.ArgumentTypeError),
+        (lambda: dygraph.signbit(ours(np.copysign(np.nan, -1.0))), False),
+        (lambda: dygraph.unique_values(ours([np.nan, np.nan])).shape, (1,)),
+        (lambda: ours(CUBE).T.shape, (4, 3, 2)),
+        (lambda: ours(np.ones(2, "int8")) @ ours(np.ones(2, "int8")),
+         dygraph.errors.UnimplementedError),
+        (lambda: ours(CUBE).reshape(0, -1).shape, (2, 12)),
+        (lambda: dygraph.reshape(ours(CUBE), (0, -1)), dygraph.errors.InvalidArgumentError),
+        (lambda: dygraph.sum(ours(CUBE), axis=()), dygraph.errors.InvalidArgumentError),
+        (lambda: dygraph.meshgrid(ours([1, 2, 3]), ours([4]))[0].shape, (1, 3)),
+        (lambda: dygraph.argmax(ours([[1, 9], [3, 4]])), 1),
+        (lambda: dygraph.ops.argmax(ours([[1, 9], [3, 4]])), [1, 0]),
+        (lambda: dygraph.ops.isnan(ours([1.0, np.nan])), True),
+        (lambda: dygraph.repeat(ours([1, 2]), 2), [1, 1, 2, 2]),
+    ],
+)  # fmt: skip
+def test_differences_on_the_page(call, expected):
+    assert differs(call) == expected

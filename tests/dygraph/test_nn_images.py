@@ -354,7 +354,7 @@ class TestNorms:
             first, second = var(x, grad=True), var(residual, grad=True)
             alone, with_sum = layer(first), layer(first, second)
             if layer._act is None and act is not None:
-                function = getattr(dygraph, act)
+                function = getattr(dygraph.ops, act)
                 alone, with_sum = function(alone), function(layer(first) + second)
             (alone * var(top) + with_sum * with_sum).sum().backward()
             results.append(

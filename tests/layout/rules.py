@@ -442,7 +442,7 @@ def modules_write_no_globals(files):
     """Names stand in the text, in a table, or come of a module's __getattr__."""
     problems = []
     for path, tree in package(files):
-        if path == "dygraph/ops.py":  # made of the registry; calls take 0.1 us
+        if path in ("dygraph/ops.py", "dygraph/__init__.py"):  # for calls of 0.1 us
             continue
         for node in ast.walk(tree):
             uses = node.args if isinstance(node, ast.Call) else []

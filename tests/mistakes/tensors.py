@@ -33,7 +33,7 @@ def concat_of_nothing():
 
 
 def concat_of_another_dtype():
-    dygraph.concat([floats(2, 3), ids([1, 2, 3])], axis=0)
+    return f"promoted to {dygraph.concat([floats(2, 3), ids([1, 2, 3])], axis=0).dtype}"
 
 
 def stack_of_other_shapes():
@@ -69,8 +69,7 @@ def transpose_that_repeats_an_axis():
 
 
 def squeeze_of_an_axis_of_three():
-    y = F.squeeze(floats(1, 3), 1)
-    return f"an axis of 3 stays, as in Fluid it would raise; shape {y.shape}"
+    F.squeeze(floats(1, 3), 1)
 
 
 def unsqueeze_beyond_the_end():

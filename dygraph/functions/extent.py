@@ -1,0 +1,173 @@
+"""Functions that repeat elements: tiles, broadcasts.
+
+Most are also methods of Variable. Gradients flow through all.
+"""
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.core import check, size_lists, sizes
+from dygraph.errors import InvalidArgumentError
+from dygraph.functions.arguments import countable, numbers, spelled
+from dygraph.functions.manipulation import flatten
+
+ops = _core.ops
+Variable = _core.Variable
+
+
+def tile(x, repetitions=None, **spellings):
+    """`x` repeated along each axis, as NumPy's tile.
+
+    >>> import dygraph
+    >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
+    [[0, 1, 0, 1], [0, 1, 0, 1]]
+    """
+    if spellings:
+        (repetitions,) = spelled("tile", spellings, repetitions=repetitions)
+    if size_lists.followed(repetitions):
+        return _tiled(check.variable(x, "tile: x"), list(repetitions))
+    if not _core.holds_symbol(repetitions):
+        repetitions = numbers(repetitions, "tile: repetitions")
+    if isinstance(repetitions, (list, tuple)) and not repetitions:
+        return ops.assign(x)
+    return ops.tile(x, repeat_times=repetitions)
+
+
+def _tiled(x, times):
+    """`tile` with numbers that are known only in a run."""
+    parts = {"repeat_times_tensor": size_lists.variables(times)}
+    out = _core.run_op("tile", {"X": x, **parts}, {})["Out"]
+    shape = [1] * (len(times) - x.ndim) + list(x.shape)
+    times = [1] * (x.ndim - len(times)) + times
+    made = [
+        n if same_one else -1 if n == -1 else n * t
+        for n, t, same_one in ((n, t, sizes.same(t, 1)) for n, t in zip(shape, times, strict=True))
+    ]
+    return size_lists.declare(out, made)
+
+
+def expand(x, shape):
+    """`x` broadcast to `shape` by NumPy's rule; -1 keeps the size of an axis.
+
+    >>> import dygraph
+    >>> dygraph.expand(dygraph.zeros([3, 1]), [2, -1, 4]).shape
+    (2, 3, 4)
+    """
+    if size_lists.followed(shape):
+        return _expanded(check.variable(x, "expand: x"), list(shape))
+    return ops.expand_v2(x, shape=numbers(shape, "expand: shape"))
+
+
+def expand_method(self, *shape):
+    """`dygraph.expand` of this variable, to sizes given as numbers or as one list."""
+    return expand(self, shape[0] if len(shape) == 1 else list(shape))
+
+
+def _expanded(x, shape):
+    """`expand` with sizes that are known only in a run."""
+    lead = len(shape) - x.ndim
+    kept = lead >= 0 and all(
+        not isinstance(n, sizes.Size) or (i >= lead and sizes.same(x.shape[i - lead], n))
+        for i, n in enumerate(shape)
+    )
+    if kept:  # only existing sizes
+        return ops.expand_v2(x, shape=shape)
+    parts = {"expand_shapes_tensor": size_lists.variables(shape)}
+    out = _core.run_op("expand_v2", {"X": x, **parts}, {})["Out"]
+    made = [
+        x.shape[i - lead] if i >= lead and type(n) is int and n == -1 else n
+        for i, n in enumerate(shape)
+    ]
+    return size_lists.declare(out, made)
+
+
+def broadcast_to(x, shape):
+    """The same as `expand`.
+
+    >>> import dygraph
+    >>> dygraph.broadcast_to(dygraph.to_variable([1.0, 2.0]), [2, 2]).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    return expand(x, shape)
+
+
+def expand_as(x, y):
+    """`x` broadcast to the shape of `y`.
+
+    >>> import dygraph
+    >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    return expand(x, list(size_lists.sizes_of(check.variable(y, "expand_as: y"))))
+
+
+def broadcast_tensors(inputs):
+    """The list of the tensors in `inputs`, all broadcast to their common shape.
+
+    >>> import dygraph
+    >>> a, b = dygraph.broadcast_tensors([dygraph.zeros([3, 1]), dygraph.zeros([2])])
+    >>> a.shape, b.shape
+    ((3, 2), (3, 2))
+    """
+    shapes = [check.variable(x, "broadcast_tensors: an input").shape for x in inputs]
+    for x, shape in zip(inputs, shapes, strict=True):
+        for axis in range(len(shape)):
+            check.known_size(x, axis, "broadcast_tensors")
+    try:
+        common = list(sizes.broadcast(*shapes))
+    except ValueError:
+        raise InvalidArgumentError(
+            f"broadcast_tensors: the shapes must broadcast, got {[list(s) for s in shapes]}"
+        ) from None
+    return [ops.expand_v2(x, shape=common) for x in inputs]
+
+
+def broadcast_arrays(*arrays):
+    """The Variables, all broadcast to their common shape, as a list.
+
+    >>> import dygraph
+    >>> a, b = dygraph.broadcast_arrays(dygraph.zeros(3, 1), dygraph.zeros(2))
+    >>> a.shape, b.shape
+    ((3, 2), (3, 2))
+    """
+    return broadcast_tensors(arrays)
+
+
+def repeat(x, repeats, axis=None):
+    """Each element along an axis repeated several times.
+
+    Parameters
+    ----------
+    x : Variable
+    repeats : int, list of int or Variable
+        One number for all elements, or one for each. torch's ``x.repeat`` is `tile`.
+    axis : int, optional
+        None: of all elements in one axis.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.repeat(dygraph.arange(3), 2).numpy().tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = check.axis(axis, x.ndim, "repeat: axis")
+    n = countable(x, axis, "repeat")
+    counts = numbers(repeats, "repeat: repeats")
+    if min(counts, default=0) < 0 or len(counts) not in (1, n):
+        raise InvalidArgumentError(
+            f"repeat: repeats must be a number of at least 0 or {n} of them, got {repeats}"
+        )
+    index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
+    return ops.index_select(x, _core.literal(index), dim=axis)
+
+
+def repeat_interleave(x, repeats, axis=None):
+    """`repeat`, by torch's and Paddle's name.
+
+    >>> import dygraph
+    >>> dygraph.repeat_interleave(dygraph.arange(2), 2).tolist()
+    [0, 0, 1, 1]
+    """
+    return repeat(x, repeats, axis)
