@@ -90,7 +90,6 @@ __version__ = _core.__version__
 
 _flags.warn_about_environment()
 
-transpose = ops.transpose2
 
 # The constants of the array API standard.
 __array_api_version__ = "2024.12"
@@ -140,7 +139,7 @@ _SHOWN = (
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
 # Functions that stay from Paddle 2 and torch, beside the standard's.
-_MORE = set(" ".join(ops.COMPOSED.values()).split())
+_MORE = set(" ".join(ops.COMPOSED.values()).split()) - {"pad"}  # NumPy's pads all axes
 
 bool = bool_
 
@@ -160,13 +159,12 @@ def __getattr__(name):
         return getattr(nn, name)
     if name in _MORE:
         return getattr(ops, name)
-    if name in ops.__all__:
-        raise AttributeError(
-            f"module 'dygraph' has no attribute '{name}'; operators with their slots are in "
-            f"dygraph.ops: dygraph.ops.{name}"
-        )
-    hint = "" if name.startswith("_") else errors.did_you_mean(name, [*__dir__(), *nn.__all__])
-    hint = f" {spellings.OF_MODULE[name]}." if name in spellings.OF_MODULE else hint
+    if name in spellings.OF_MODULE:
+        hint = f" {spellings.OF_MODULE[name]}"
+    elif name in ops.__all__:
+        hint = f" Operators with their slots are in dygraph.ops: dygraph.ops.{name}"
+    else:
+        hint = "" if name.startswith("_") else errors.did_you_mean(name, [*__dir__(), *nn.__all__])
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 

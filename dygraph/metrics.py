@@ -15,6 +15,7 @@ Examples
 import numpy as np
 
 from dygraph.core import check
+from dygraph.core.spellings import OfObjects
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.inspect.shown import text
 
@@ -72,7 +73,7 @@ def name_of(metric):
     return name if isinstance(name, str) else type(metric).__name__.lower()
 
 
-class MetricBase:
+class MetricBase(OfObjects):
     """Base class: subclasses define `update`, `eval` and, for other counts, `reset`.
 
     Parameters
@@ -107,6 +108,13 @@ class MetricBase:
     >>> metric.eval()
     0.0
     """
+
+    _hints = {
+        "result": "metric.eval() gives the value",
+        "accumulate": "metric.eval() gives the value",
+        "update_state": "metric.update(values, weight) takes a batch",
+        "compute": "metric.update(values, weight) takes a batch",
+    }
 
     better: str | None = None  # "max" or "min", if one is better than the other
 

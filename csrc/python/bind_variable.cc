@@ -81,8 +81,18 @@ void BindVariable(py::module_& m) {
   // Takes over value and producer: how in-place operations end.
   m.def("become", [](const Given& v, const Given& result) {
     if (result->symbolic()) return WriteInProgram(v.ref, result.ref);
+    RefusePart(*v);
     v->Become(*result);
+    WriteThrough(*v);
   });
+  m.def(
+      "alias",
+      [](py::object v) {
+        py::object all = Steal(Wrap(RequireVariable(v.ptr(), "x").Detach()));
+        MarkAlias(all.ptr(), v.ptr());
+        return all;
+      },
+      "The values without a past; what is written into it is written into `v`.");
   m.def("set_value", [](const Given& v, py::object value) {
     Tensor t = IsVariable(value.ptr())
                    ? VarOf(value.ptr()).tensor()
@@ -94,8 +104,10 @@ void BindVariable(py::module_& m) {
       ENFORCE(t.dtype() == v->value().dtype(), Type, "set_value must keep the element type ",
               v->value().dtype(), ", got ", t.dtype());
     }
+    RefusePart(*v);
     v->SetValue(Value(CopyTo(t, v->value().empty() ? CurrentThread().place : v->value().place())));
     if (IsVariable(value.ptr())) v->value_number = VarOf(value.ptr()).value_number;
+    WriteThrough(*v);
   });
   m.def(
       "storage_id",

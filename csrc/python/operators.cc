@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct Function {
   PyMethodDef def;
   bool returns_one;  // the first output, a single one, and no other
   bool plain;        // that, and positional arguments stand in the order of the slots
+  bool takes_parts;  // of its first input; see MarkPart
   uint64_t open = 0;  // attributes that variables of programs may give, as bits
   std::vector<std::pair<int, int>>
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
@@ -133,6 +135,25 @@ void MoveToTwins(const Function& f, PyObject** bound) {
     ENFORCE(!bound[attr], Type, f.name, ": the argument ", f.op->inputs[slot].python_name,
             " must be given once, got it twice");
     std::swap(bound[slot], bound[attr]);
+  }
+}
+
+// Operators whose results other libraries give as views.
+bool TakesParts(const std::string& type) {
+  static const std::set<std::string> kTypes = {
+      "diagonal", "expand_as_v2", "expand_v2", "flatten2", "flatten_contiguous_range", "reshape2",
+      "slice", "split", "squeeze2", "strided_slice", "transpose2", "unbind", "unsqueeze2",
+      "unstack"};
+  return kTypes.count(type) > 0;
+}
+
+// `result` is a Variable or a list of them.
+void MarkParts(PyObject* result, PyObject* of) {
+  if (!IsVariable(of)) return;
+  if (IsVariable(result)) return MarkPart(result, of);
+  if (!PyList_Check(result)) return;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result); ++i) {
+    if (IsVariable(PyList_GET_ITEM(result, i))) MarkPart(PyList_GET_ITEM(result, i), of);
   }
 }
 
@@ -242,8 +263,10 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
     DescribeOp(*f.op, *attrs, in, &out, options);
   }
   if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
-  if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
-  return Results(*f.op, out);
+  PyObject* result = __builtin_expect(f.returns_one, 1) ? Wrap(std::move(out.owned[0]))
+                                                       : Results(*f.op, out);
+  if (__builtin_expect(f.takes_parts, 0)) MarkParts(result, bound[0]);
+  return result;
 }
 
 PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -399,7 +422,8 @@ void AddOperatorFunctions(PyObject* module) {
     int returned = 0;
     for (const SlotInfo& s : op->outputs) returned += IsReturned(s);
     f->returns_one = returned == 1 && IsReturned(op->outputs[0]) && !op->outputs[0].duplicable();
-    f->plain = f->returns_one && f->order.empty();
+    f->takes_parts = TakesParts(op->type);
+    f->plain = f->returns_one && f->order.empty() && !f->takes_parts;
     f->doc = Document(*op);
     f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
               METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};

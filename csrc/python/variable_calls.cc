@@ -61,6 +61,11 @@ struct Calls {
 };
 Calls* calls = nullptr;
 
+PyObject* Part(PyObject* whole, PyObject* part) {
+  if (part) MarkPart(part, whole);
+  return part;
+}
+
 std::vector<int32_t> List(const int32_t* first, size_t n) { return {first, first + n}; }
 
 // An int that is no bool, of 32 bits.
@@ -94,11 +99,11 @@ PyObject* Reshape(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Ints shape;
   if (!ReadShape(args, n, &shape)) return nullptr;
   static const int kShape = calls->reshape.attr_table.Find("shape");
-  return calls->shapes.Run(calls->reshape, VarOf(self), shape, [&] {
+  return Part(self, calls->shapes.Run(calls->reshape, VarOf(self), shape, [&] {
     Ref<Attrs> made = Attrs::Make(calls->reshape.attr_table);
     made->Set(kShape, List(shape.data(), shape.size()));
     return made;
-  });
+  }));
 }
 
 bool IsWide(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
@@ -382,7 +387,7 @@ PyObject* QuickMethod(const char* name, PyObject* slow) {
 
 PyObject* QuickItem(PyObject* self, PyObject* index) {
   if (__builtin_expect(size_tracker != nullptr, 0)) return nullptr;
-  return Guarded([&] { return Item(VarOf(self), index); });
+  return Guarded([&] { return Part(self, Item(VarOf(self), index)); });
 }
 
 }  // namespace dygraph::python

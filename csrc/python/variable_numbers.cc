@@ -310,6 +310,7 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
 template <PyObject* (*compute)(PyObject*, PyObject*)>
 PyObject* InPlace(PyObject* a, PyObject* b) {
   if (VarOf(a).symbolic() && !CurrentThread().exploring) Py_RETURN_NOTIMPLEMENTED;
+  const bool stored_back = IsTemporary(a);  // of `x[0] += 1`, which ends with x[0] = result
   PyObject* computed = compute(a, b);
   if (!computed || !IsVariable(computed)) return computed;
   PyObject* done = Guarded([&]() -> PyObject* {
@@ -329,7 +330,9 @@ PyObject* InPlace(PyObject* a, PyObject* b) {
     if (result->symbolic()) {
       WriteInProgram(Ref<Variable>(&v), result);
     } else {
+      if (!stored_back) RefusePart(v);
       v.Become(*result);
+      WriteThrough(v);
     }
     Py_INCREF(a);
     return a;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "python/errors.h"
 #include "python/variable_calls.h"
 #include "python/wrapper.h"
 
@@ -49,32 +50,27 @@ Py_ssize_t Length(PyObject* self) {
   return length;
 }
 
-// Nothing but the running expression holds it: what is written into it is lost.
-bool IsTemporary(PyObject* self) {
-#if PY_VERSION_HEX >= 0x030E0000
-  if (!PyUnstable_Object_IsUniqueReferencedTemporary(self)) return false;
-#else
-  if (Py_REFCNT(self) != 1) return false;
-#endif
-  return VarOf(self).unique();
-}
 
 int SetItem(PyObject* self, PyObject* index, PyObject* value) {
   if (!value) {
     PyErr_SetString(PyExc_TypeError, "elements of a Variable cannot be deleted");
     return -1;
   }
-  if (IsTemporary(self) &&
-      PyErr_WarnEx(
-          PyExc_UserWarning,
-          "writing into a temporary Variable has no effect on the one it was made from: indexing, "
-          "reshape and detach "
-          "give values of their own. Write x[0, 1] = v instead of x[0][1] = v, or keep the result: "
-          "y = x.reshape(...); y[0] = v",
-          1) < 0) {
-    return -1;
-  }
-  PyObject* done = CallMethod(kSetItem, self, index, value);
+  const bool temporary = IsTemporary(self) && VarOf(self).unique();
+  PyObject* done = Guarded([&]() -> PyObject* {
+    Variable& written = VarOf(self);
+    RefusePart(written);
+    if (temporary && !IsAlias(written) &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "writing into a temporary Variable has no effect, since it has values of its "
+                     "own. Write x[mask] = v, or keep the result: y = x[mask]; y[0] = v",
+                     1) < 0) {
+      return nullptr;
+    }
+    PyObject* set = CallMethod(kSetItem, self, index, value);
+    if (set) WriteThrough(written);
+    return set;
+  });
   Py_XDECREF(done);
   return done ? 0 : -1;
 }
@@ -94,6 +90,14 @@ PySequenceMethods sequence_methods;
 
 PyObject* LeftShift(PyObject* a, PyObject* b) { return CallMethod(kLeftShift, a, b); }
 PyObject* RightShift(PyObject* a, PyObject* b) { return CallMethod(kRightShift, a, b); }
+
+bool IsTemporary(PyObject* self) {
+#if PY_VERSION_HEX >= 0x030E0000
+  return PyUnstable_Object_IsUniqueReferencedTemporary(self);
+#else
+  return Py_REFCNT(self) == 1;
+#endif
+}
 
 void AddSlots(PyTypeObject* type) {
   mapping_methods.mp_length = Length;

@@ -8,6 +8,8 @@
 
 namespace dygraph::python {
 
+// Nothing but the running expression holds this wrapper.
+bool IsTemporary(PyObject* self);
 // Arithmetic, comparisons, conversions to Python's numbers; before AddSlots.
 void AddNumberSlots(PyTypeObject* type);
 // Reports to the thread's listeners that a value was read into Python, and by which function.

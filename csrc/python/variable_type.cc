@@ -89,9 +89,30 @@ int Clear(PyObject* self) {
   return 0;
 }
 
+void Leave(Whole** held) {
+  Whole* whole = std::exchange(*held, nullptr);
+  if (--whole->holders == 0) delete whole;
+}
+
+void LeaveWholes(PyVariable* p) {
+  if (p->own_whole) {
+    p->own_whole->wrapper = nullptr;
+    Leave(&p->own_whole);
+  }
+  if (p->whole) Leave(&p->whole);
+  p->writes_through = false;
+}
+
+// What `v` is a part of, if that lives; else nullptr.
+PyObject* LivingWhole(const Variable& v) {
+  PyVariable* p = static_cast<PyVariable*>(v.wrapper);
+  return p && p->whole ? p->whole->wrapper : nullptr;
+}
+
 void Dealloc(PyObject* self) {
   PyVariable* p = AsPy(self);
   PyTypeObject* type = Py_TYPE(self);
+  if (p->own_whole || p->whole) LeaveWholes(p);
   if (__builtin_expect(p->tracked, 0)) {
     PyObject_GC_UnTrack(self);
     p->tracked = false;
@@ -332,7 +353,9 @@ PyObject* MethodDetach(PyObject* self, PyObject*) {
     const Variable& of = VarOf(self);
     Ref<Variable> made = of.Detach();
     if (of.RequiresGrad() || of.not_recorded()) made->set_not_recorded(&kDetached);
-    return Wrap(std::move(made));
+    PyObject* values = Wrap(std::move(made));
+    MarkPart(values, self);
+    return values;
   });
 }
 PyObject* MethodClearGradient(PyObject* self, PyObject*) {
@@ -388,6 +411,44 @@ PyObject* Wrap(Ref<Variable> var) {
   var->wrapper = self;
   AsPy(self)->var = var.Detach();
   return self;
+}
+
+void MarkPart(PyObject* part, PyObject* of) {
+  PyVariable *p = AsPy(part), *o = AsPy(of);
+  if (part == of || p->whole || o->var->symbolic()) return;
+  if (!o->whole || !o->whole->wrapper) {
+    if (!o->own_whole) o->own_whole = new Whole{1, of};
+    p->whole = o->own_whole;
+  } else {
+    p->whole = o->whole;
+  }
+  ++p->whole->holders;
+}
+
+void MarkAlias(PyObject* all, PyObject* of) {
+  bool direct = !LivingWhole(VarOf(of)) || AsPy(of)->writes_through;
+  MarkPart(all, of);
+  AsPy(all)->writes_through = direct;
+}
+
+bool IsAlias(const Variable& v) {
+  return LivingWhole(v) && static_cast<PyVariable*>(v.wrapper)->writes_through;
+}
+
+void RefusePart(const Variable& written) {
+  PyObject* whole = LivingWhole(written);
+  ENFORCE(!whole || IsAlias(written), PreconditionNotMet,
+          "a part has values of its own, so a write into it does not reach the Variable of shape ",
+          VarOf(whole).value().dims(),
+          " that it was taken from by indexing, reshape, detach or the like. Write into that one: "
+          "x[0, 1] = value in place of x[0][1] = value; or into a copy: y = x[0].clone()");
+}
+
+void WriteThrough(const Variable& written) {
+  if (!IsAlias(written)) return;
+  Variable& whole = VarOf(LivingWhole(written));
+  whole.SetValue(written.value());
+  whole.value_number = written.value_number;
 }
 
 void TrackWrapper(PyObject* self) {

@@ -8,10 +8,19 @@
 
 namespace dygraph::python {
 
+// A wrapper that parts were taken from: shared by it and by them.
+struct Whole {
+  int holders = 1;
+  PyObject* wrapper;  // null: it is gone
+};
+
 struct PyVariable {
   PyObject_HEAD Variable* var;  // owned
   PyObject* dict;
   PyObject* weakrefs;
+  Whole* own_whole;     // where parts were taken from it
+  Whole* whole;         // where it is a part
+  bool writes_through;  // it is all of `whole`, and a write into it is one into that
   bool tracked;  // the collector sees it, since it may refer to others
 };
 
@@ -28,6 +37,20 @@ Variable& RequireVariable(PyObject* o, const char* what);
 PyObject* Wrap(Ref<Variable> var);
 // The first wrapper of a variable, of a class derived from Variable.
 PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type);
+
+// Parts ---------------------------------------------------------------------------------------------
+// `x[0]` and `x.reshape(6)` have values of their own, where in other libraries they share those of
+// x. So a write into a part raises as long as its whole lives, where the difference would show.
+
+// `part` was taken from `of`: from all that `of` was taken from, if that lives.
+void MarkPart(PyObject* part, PyObject* of);
+// `all` stands for the values of `of`: a write into it is one into `of`.
+void MarkAlias(PyObject* all, PyObject* of);
+bool IsAlias(const Variable& v);  // of a Variable that lives
+// PreconditionNotMet for a write into a part whose whole lives.
+void RefusePart(const Variable& written);
+// After a write: what an alias stands for has the values too.
+void WriteThrough(const Variable& written);
 
 // The collector sees it from now on: it may refer to others.
 void TrackWrapper(PyObject* self);

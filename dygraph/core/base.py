@@ -407,7 +407,7 @@ def _variables(value, what):
 
 def grad(
     outputs,
-    inputs,
+    inputs=None,
     grad_outputs=None,
     retain_graph=None,
     create_graph=False,
@@ -462,6 +462,11 @@ def grad(
     >>> g.numpy(), h.numpy()
     (array([27.], dtype=float32), array([18.], dtype=float32))
     """
+    if inputs is None:
+        raise ArgumentTypeError(
+            f"grad: inputs must be Variables, got None beside {kind_of(outputs)}. Compute first: "
+            "y = f(x); dygraph.grad(y, x) gives the gradients, y.backward() adds them to x.grad"
+        )
     if not only_inputs:
         raise UnimplementedError(
             "grad: only_inputs must be True, got False. Use outputs.backward() to fill the leaves"

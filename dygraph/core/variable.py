@@ -293,7 +293,8 @@ def transpose(self, *perm):
     axes = [check.axis(p, rank, "transpose: an axis") for p in perm]
     if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(
-            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
+            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}. "
+            "x.swapaxes(0, 1) exchanges two"
         )
     return _transpose2(self, axes) if rank else ops.assign(self)
 
@@ -374,13 +375,41 @@ def clone(self):
     return ops.assign(self)
 
 
-def to(self, place):
-    """The values on another place; the variable itself if it is on that place."""
-    if not isinstance(place, (_core.Place, str)):
+def to(self, place=None, dtype=None):
+    """The values on another place or of another type; the variable itself if it has both.
+
+    Parameters
+    ----------
+    place : Place, dtype or Variable, optional
+        A type stands for `dtype`, a Variable for its place and type, as in torch.
+    dtype : dtype, optional
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.zeros(2).to(dygraph.int64).dtype.name
+    'int64'
+    """
+    if isinstance(place, Variable):
+        place, dtype = place.place, place.dtype
+    elif isinstance(place, _core.dtype) or (isinstance(place, str) and place in _TYPE_NAMES):
+        place, dtype = None, place
+    if dtype is not None and self.dtype != _core.dtype_of(dtype):
+        self = astype(self, dtype)
+    if place is None:
+        return self
+    if isinstance(place, str):
+        return to(self, find("dygraph.functions.arguments", "place_of")(place, "to"))
+    if not isinstance(place, _core.Place):
         raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
     if place == self.place:
         return self
     return _core.to_place(self, place)
+
+
+_TYPE_NAMES = {name for name in vars(_core) if isinstance(getattr(_core, name), _core.dtype)} | {
+    "bool"
+}
 
 
 def cpu(self):
@@ -536,6 +565,10 @@ _methods = {
     "__deepcopy__": copies.deepcopy,
     "__copy__": copies.shallow_copy,
     "clip": in_place.clip,
+    "expand": extent.expand_method,
+    "dot": products.dot_method,
+    "median": products.median_method,
+    "split": manipulation.split_method,
     "pow": in_place.power,
     "round": _round,
     "__abs__": _later("elementwise", "abs"),
@@ -545,15 +578,15 @@ _methods = {
 _functions = {
     sets: "allclose unique",
     creation: "diag tril triu",
-    extent: "broadcast_to expand expand_as repeat_interleave tile",
-    manipulation: "chunk cumsum flatten flip moveaxis roll split squeeze swapaxes t unbind "
+    extent: "broadcast_to expand_as repeat_interleave tile",
+    manipulation: "chunk cumsum flatten flip moveaxis roll squeeze swapaxes t unbind "
     "unsqueeze unstack",
-    sorting: "argsort sort topk",
-    products: "cross median mm mv norm outer trace",
+    sorting: "argsort topk",
+    products: "cross mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (
-    "abs bmm ceil cos dist dot erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
+    "abs bmm ceil cos dist erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
     "softmax sqrt square tanh"
 )
 for _module, _names in _functions.items():

@@ -20,7 +20,7 @@ ROOMS = {
     "linear": "matmul matrix_transpose tensordot vecdot",
     "extent": "broadcast_arrays broadcast_to repeat tile",
     "manipulation": "chunk concat expand_dims flatten flip moveaxis permute_dims reshape roll "
-    "split squeeze stack swapaxes unsqueeze unstack",
+    "split squeeze stack swapaxes transpose unsqueeze unstack",
     "products": "cross einsum median norm outer trace",
     "random": "normal rand randint randn randperm uniform",
     "reductions": "all any count_nonzero cumulative_prod cumulative_sum diff max mean min prod "

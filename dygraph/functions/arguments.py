@@ -13,7 +13,7 @@ _SPELLINGS = {
     "dim": "axis", "dims": "axis", "keepdim": "keepdims", "keep_dim": "keepdims",
     "shifts": "shift", "diagonal": "k", "offset": "k", "end": "stop", "num_rows": "n_rows",
     "num_columns": "n_cols", "unbiased": "correction", "ddof": "correction",
-    "repeat_times": "repetitions", "perm": "axes", "newshape": "shape",
+    "repeat_times": "repetitions", "perm": "axes", "newshape": "shape", "size": "shape",
 }  # fmt: skip
 # Types that all kernels have; a test of identity suffices, so the usual ones come first.
 _USUAL = _core.float32, _core.float64, _core.int64, _core.int32

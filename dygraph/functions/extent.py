@@ -58,6 +58,11 @@ def expand(x, shape):
     return ops.expand_v2(x, shape=numbers(shape, "expand: shape"))
 
 
+def expand_method(self, *shape):
+    """`dygraph.expand` of this variable, to sizes given as numbers or as one list."""
+    return expand(self, shape[0] if len(shape) == 1 else list(shape))
+
+
 def _expanded(x, shape):
     """`expand` with sizes that are known only in a run."""
     lead = len(shape) - x.ndim

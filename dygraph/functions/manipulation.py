@@ -35,6 +35,7 @@ __all__ = [
     "stack",
     "swapaxes",
     "t",
+    "transpose",
     "unbind",
     "unsqueeze",
     "unstack",
@@ -58,7 +59,7 @@ def _axes(axis, what):
 # Shape --------------------------------------------------------------------------------------------
 
 
-def squeeze(x, axis=None):
+def squeeze(x, axis=None, **spellings):
     """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
     InvalidArgumentError for an axis of another size, which torch and Paddle leave in place.
@@ -67,6 +68,8 @@ def squeeze(x, axis=None):
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
     """
+    if spellings:
+        (axis,) = spelled("squeeze", spellings, axis=axis)
     if _core.holds_symbol(axis):
         return ops.squeeze2(x, axes=axis)
     if axis == []:
@@ -90,13 +93,17 @@ def squeeze(x, axis=None):
     )
 
 
-def unsqueeze(x, axis):
+def unsqueeze(x, axis=None, **spellings):
     """`x` with axes of one element inserted, one after the other. Shares storage.
 
     >>> import dygraph
     >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
     (1, 2, 1)
     """
+    if spellings:
+        (axis,) = spelled("unsqueeze", spellings, axis=axis)
+    if axis is None:
+        raise ArgumentTypeError("unsqueeze: axis must be an int or a list of ints, got nothing")
     if _core.holds_symbol(axis):
         return ops.unsqueeze2(x, **check.axis_tensors("axes", axis, "unsqueeze: axis"))
     return ops.unsqueeze2(x, axes=_axes(axis, "unsqueeze: axis"))
@@ -317,18 +324,51 @@ def unstack(x, axis=0, num=None):
     return tuple(made)
 
 
-def unbind(x, axis=0):
+def transpose(x, axes=None, *others, **spellings):
+    """The axes in another order; None: reversed.
+
+    >>> import dygraph
+    >>> dygraph.transpose(dygraph.zeros(2, 3, 4), [2, 0, 1]).shape
+    (4, 2, 3)
+    """
+    if spellings:
+        (axes,) = spelled("transpose", spellings, axes=axes)
+    check.variable(x, "transpose: x")
+    if others:
+        raise ArgumentTypeError(
+            f"transpose: the axes must be one list, got {', '.join(map(str, (axes, *others)))}. "
+            "torch exchanges two axes: write dygraph.swapaxes(x, 0, 1)"
+        )
+    return x.transpose() if axes is None else x.transpose(list(axes))
+
+
+def unbind(x, axis=0, **spellings):
     """The list of the elements of `x` along an axis, without it.
 
     >>> import dygraph
     >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    if spellings:
+        (axis,) = spelled("unbind", spellings, axis=axis or None)
     countable(x, axis, "unbind")
     return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
 
 
-def split(x, num_or_sections, axis=0):
+_PARTS = (
+    "torch takes the size of a part, NumPy and Paddle the number of parts. Write x.chunk(number, "
+    "axis), or x.split([size, size], axis)"
+)
+
+
+def split_method(self, num_or_sections, axis=0, **spellings):
+    """`dygraph.split` of this variable; sizes must be a list, see `chunk` for equal parts."""
+    if not isinstance(num_or_sections, (list, tuple)):
+        raise ArgumentTypeError(f"split: {_PARTS}")
+    return split(self, num_or_sections, axis, **spellings)
+
+
+def split(x, num_or_sections, axis=0, **spellings):
     """The list of consecutive parts of `x` along an axis.
 
     Parameters
@@ -349,6 +389,10 @@ def split(x, num_or_sections, axis=0):
     >>> [p.shape for p in dygraph.split(dygraph.zeros([5, 2]), [2, -1])]
     [(2, 2), (3, 2)]
     """
+    if spellings:
+        (axis,) = spelled("split", spellings, axis=axis or None)
+        if "dim" in spellings and not isinstance(num_or_sections, (list, tuple)):
+            raise ArgumentTypeError(f"split: {_PARTS}")
     axis = check.integer(axis, "split: axis")
     if isinstance(num_or_sections, (list, tuple)):
         sizes = [check.integer(n, "split: a section", -1) for n in num_or_sections]
@@ -356,13 +400,15 @@ def split(x, num_or_sections, axis=0):
     return ops.split(x, num=check.integer(num_or_sections, "split: num_or_sections", 1), axis=axis)
 
 
-def chunk(x, chunks, axis=0):
+def chunk(x, chunks, axis=0, **spellings):
     """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
 
     >>> import dygraph
     >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
     [3, 3, 1]
     """
+    if spellings:
+        (axis,) = spelled("chunk", spellings, axis=axis or None)
     axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
     n = countable(x, axis, "chunk")
     size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
@@ -479,13 +525,15 @@ def roll(x, shift=None, axis=None, **spellings):
     return ops.roll(x, shifts=shift, dims=axes)
 
 
-def cumsum(x, axis=None, dtype=None):
+def cumsum(x, axis=None, dtype=None, **spellings):
     """Cumulative sums along an axis, or of the flattened elements without one.
 
     >>> import dygraph
     >>> dygraph.cumsum(dygraph.arange(4)).numpy().tolist()
     [0, 1, 3, 6]
     """
+    if spellings:
+        (axis,) = spelled("cumsum", spellings, axis=axis)
     if dtype is not None:
         x = x.astype(dtype)
     if axis is None:

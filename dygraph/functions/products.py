@@ -8,6 +8,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
+from dygraph.functions.arguments import spelled
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -124,7 +125,21 @@ def _over(x, axis, what):
     return {"dim": axes}
 
 
-def norm(x, p="fro", axis=None, keepdim=False):
+def dot_method(self, y):
+    """The sum of the products of two vectors.
+
+    InvalidArgumentError for more axes, of which NumPy makes a matrix product and Paddle one product
+    a row.
+    """
+    if self.ndim != 1 or check.variable(y, "dot: y").ndim != 1:
+        raise InvalidArgumentError(
+            f"dot: x and y must be vectors, got shapes {list(self.shape)} and {list(y.shape)}. "
+            "x @ y is the matrix product, dygraph.vecdot(x, y) the products of rows"
+        )
+    return ops.dot(self, y)
+
+
+def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     """``(sum |x|^p)^(1/p)`` over an axis, several, or all.
 
     Parameters
@@ -148,6 +163,8 @@ def norm(x, p="fro", axis=None, keepdim=False):
     >>> dygraph.ops.norm(x, axis=1).numpy()
     array([5., 5.], dtype=float32)
     """
+    if spellings:
+        axis, keepdim = spelled("norm", spellings, axis=axis, keepdims=keepdim)
     over = _over(x, axis, "norm")
     if isinstance(p, str):
         check.choice(p, ("fro",), "norm: p")
@@ -167,6 +184,17 @@ def norm(x, p="fro", axis=None, keepdim=False):
     )
     out = ops.p_norm(joined, porder=p, axis=-1)
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
+
+
+def median_method(self, axis=None, keepdim=False):
+    """`dygraph.median` of this variable; of an even number of elements refused."""
+    n = self.size if axis is None else self.shape[check.axis(axis, self.ndim, "median: axis")]
+    if n % 2 == 0 and n > 0:
+        raise InvalidArgumentError(
+            f"median: of {n} elements torch gives the lesser of the two in the middle, NumPy and "
+            "Paddle their mean. Write dygraph.median(x, axis), the mean, or dygraph.sort(x)[n // 2]"
+        )
+    return median(self, axis, keepdim)
 
 
 def median(x, axis=None, keepdim=False):

@@ -3,6 +3,7 @@
 from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.functions.arguments import spelled
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of
 
 ops = _core.ops
@@ -57,7 +58,7 @@ def randn(shape, *sizes, dtype=None):
     return drawn("gaussian_random", shape, "randn", dtype=dtype)
 
 
-def normal(mean=0.0, std=1.0, shape=None):
+def normal(mean=0.0, std=1.0, shape=None, **spellings):
     """Numbers drawn from the normal distribution.
 
     Parameters
@@ -73,6 +74,8 @@ def normal(mean=0.0, std=1.0, shape=None):
     >>> dygraph.normal(2.0, 0.0, [3]).numpy().tolist()
     [2.0, 2.0, 2.0]
     """
+    if spellings:
+        (shape,) = spelled("normal", spellings, shape=shape)
     given = [v for v in (mean, std) if isinstance(v, Variable)]
     if not given:
         shape = [1] if shape is None else shape

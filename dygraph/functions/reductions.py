@@ -76,6 +76,20 @@ def _of(operator, x, axis, keep, owner):
     return widened(lambda x: reduced(operator, x, axes, keep), x)
 
 
+def _refuse_torchs(name, axis):
+    """ArgumentTypeError where ``max`` means something else in torch: two results, two operands."""
+    if not isinstance(axis, Variable):
+        raise ArgumentTypeError(
+            f"{name}: with dim= torch gives the elements and their places. Write "
+            f"x.{name}(axis=axis) and x.arg{name}(axis=axis)"
+        )
+    if axis.ndim or axis.dtype.is_floating:
+        raise ArgumentTypeError(
+            f"{name}: axis must be an int or a list of ints, got a Variable. "
+            f"dygraph.{name}imum(x, y) compares two Variables"
+        )
+
+
 _WHAT = {
     "all": ("logical and; a number other than 0 counts as True", _truths),
     "any": ("logical or; a number other than 0 counts as True", _truths),
@@ -101,6 +115,8 @@ def _reduction(name, example):
 
         def function(x, axis=None, keepdims=False, **spellings):
             check.variable(x, f"{name}: x")
+            if name in ("max", "min") and ("dim" in spellings or isinstance(axis, Variable)):
+                _refuse_torchs(name, axis)
             if spellings:
                 axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
             return _of(operator, prepare(x) if prepare else x, axis, bool(keepdims), name)
@@ -200,6 +216,7 @@ def var(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     (1.25, 1.0)
     """
     if spellings:
+        _choose("var", spellings, correction)
         given = correction if correction != 0.0 else None
         axis, keepdims, correction = spelled(
             "var", spellings, axis=axis, keepdims=keepdims, correction=given
@@ -216,6 +233,7 @@ def std(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     (1.0, 2.0)
     """
     if spellings:
+        _choose("std", spellings, correction)
         given = correction if correction != 0.0 else None
         axis, keepdims, correction = spelled(
             "std", spellings, axis=axis, keepdims=keepdims, correction=given
@@ -241,6 +259,16 @@ def _spread(x, axes, keep, correction):
     count = ops.elementwise_div(whole, kept)
     total = reduced("reduce_sum", square, axes, keep)
     return ops.elementwise_div(total, ops.relu(ops.scale(count, bias=-correction)))
+
+
+def _choose(name, spellings, correction):
+    """InvalidArgumentError for torch's ``dim`` without what to divide by: its default is n - 1."""
+    if spellings.keys() & {"dim", "keepdim"} and not spellings.keys() & {"unbiased", "ddof"}:
+        if correction == 0.0:
+            raise InvalidArgumentError(
+                f"{name}: NumPy divides by n, torch and Paddle by n - 1. Write axis= and "
+                "correction=0 or correction=1"
+            )
 
 
 def _either(function):

@@ -2,6 +2,7 @@
 
 from dygraph import _core
 from dygraph.core import check
+from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import spelled
 
 ops = _core.ops
@@ -10,6 +11,11 @@ Variable = _core.Variable
 
 def _sorted(owner, x, axis, descending, spellings):
     """Values and places in order; equal elements keep their order, so all sorting is stable."""
+    if "dim" in spellings and owner == "sort":
+        raise ArgumentTypeError(
+            "sort: with dim= torch gives the elements and their places. Write "
+            "dygraph.sort(x, axis=axis) and dygraph.argsort(x, axis=axis)"
+        )
     if spellings:
         (axis,) = spelled(owner, spellings, axis=None if axis == -1 else axis)
     check.variable(x, f"{owner}: x")
@@ -46,7 +52,7 @@ def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
     return _sorted("argsort", x, axis, descending, spellings)[1]
 
 
-def topk(x, k, axis=-1, largest=True, sorted=True):
+def topk(x, k, axis=-1, largest=True, sorted=True, **spellings):
     """The `k` greatest or least elements along an axis, and their indices.
 
     >>> import dygraph
@@ -54,6 +60,8 @@ def topk(x, k, axis=-1, largest=True, sorted=True):
     >>> values.numpy().tolist(), places.numpy().tolist()
     ([3.0, 2.0], [0, 2])
     """
+    if spellings:
+        (axis,) = spelled("topk", spellings, axis=None if axis == -1 else axis)
     if isinstance(k, Variable):
         k = k.item()
     return ops.top_k_v2(

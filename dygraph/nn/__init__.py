@@ -1,5 +1,6 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
+from dygraph.core import spellings
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
 from dygraph.nn.activation import *
@@ -65,6 +66,7 @@ def __getattr__(name):
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     if name in _OTHERS:
         hint = f" It is nn.{_OTHERS[name]} here"
+    hint = f" {spellings.OF_NN[name]}" if name in spellings.OF_NN else hint
     raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
 
 

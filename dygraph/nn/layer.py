@@ -4,7 +4,7 @@ import warnings
 
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
-from dygraph.core import check, foreign
+from dygraph.core import check, foreign, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
@@ -36,7 +36,7 @@ def needs_gradient(value):
     return False
 
 
-class Layer(check.NamedArguments):
+class Layer(check.NamedArguments, spellings.OfObjects):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
@@ -77,6 +77,8 @@ class Layer(check.NamedArguments):
     >>> sorted(net.state_dict())
     ['fc.bias', 'fc.weight']
     """
+
+    _hints = spellings.OF_LAYERS
 
     training = True
 
@@ -356,9 +358,11 @@ class Layer(check.NamedArguments):
 
     # Modes and state ------------------------------------------------------------------------------
 
-    def train(self):
-        """Set this layer and all below to training mode. Returns this layer."""
-        return self._set_training(True)
+    def train(self, mode=True):
+        """Set this layer and all below to training mode; False: to eval mode. Returns this layer."""
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"train: mode must be True or False, got {kind_of(mode)}")
+        return self._set_training(mode)
 
     def eval(self):
         """Set this layer and all below to eval mode; its own calls are not recorded."""
@@ -373,6 +377,14 @@ class Layer(check.NamedArguments):
         """Clear the gradients of all parameters."""
         for _, parameter in self.named_parameters():
             parameter.clear_gradient()
+
+    zero_grad = clear_gradients
+
+    def requires_grad_(self, requires_grad=True):
+        """Train all parameters, or with False freeze them. Returns this layer."""
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
 
     def to(self, place=None, dtype=None):
         """Move parameters and buffers to a place, or float ones to another float type.

@@ -9,6 +9,7 @@ import typing
 from dygraph import _core
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
+from dygraph.core.spellings import OF_OPTIMIZERS, OfObjects
 from dygraph.core.variable import Variable
 from dygraph.errors import (
     ArgumentTypeError,
@@ -52,7 +53,7 @@ NUMBER = (1,)  # shape of a number that is kept between steps
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
-class Optimizer(check.NamedArguments):
+class Optimizer(check.NamedArguments, OfObjects):
     """Base of all optimizers: one operator that updates a parameter in place.
 
     Parameters
@@ -96,6 +97,8 @@ class Optimizer(check.NamedArguments):
     >>> v.item(), w.item()
     (2.5, 2.75)
     """
+
+    _hints = OF_OPTIMIZERS
 
     operator = ""
     has_rate = True  # the operator reads a learning rate
@@ -375,7 +378,11 @@ class Optimizer(check.NamedArguments):
         """Clear the gradients of all parameters of the optimizer."""
         _core.clear_gradients(self._parameters)
 
-    clear_gradient = clear_gradients
+    clear_gradient = clear_grad = clear_gradients
+
+    def zero_grad(self, set_to_none=True):
+        """`clear_gradients`, by torch's name; a gradient is None afterwards."""
+        self.clear_gradients()
 
     # Learning rate --------------------------------------------------------------------------------
 

@@ -140,6 +140,12 @@ def summary(layer, *inputs):
     """
     if not isinstance(layer, Layer):
         raise ArgumentTypeError(f"summary: layer must be a Layer, got {kind_of(layer)}")
+    for value in inputs:
+        if isinstance(value, (tuple, list)) and {*map(type, value)} == {int}:
+            raise ArgumentTypeError(
+                f"summary: the layer is called with Variables, got a shape, {value}. Write "
+                f"dygraph.summary(layer, dygraph.zeros({list(value)}))"
+            )
     names = {id(sub): name for name, sub in layer.named_sublayers(include_self=True)}
     rows, open_rows, handles = [], [], []
 

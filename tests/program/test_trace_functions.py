@@ -105,7 +105,7 @@ FUNCTIONS = {
     "flip and roll": (lambda x: dygraph.roll(dygraph.flip(x, [0, 1]), 2, axis=1), [ROW]),
     "meshgrid": (lambda x, y: dygraph.meshgrid(x, y), [(), ()]),
     "moveaxis": (lambda x: dygraph.swapaxes(dygraph.moveaxis(x, 0, -1), 0, 1), [TABLE]),
-    "pad": (lambda x: dygraph.pad(x, [1, 2], "reflect"), [TABLE]),
+    "pad": (lambda x: dygraph.ops.pad(x, [1, 2], "reflect"), [TABLE]),
     "repeat_interleave": (lambda x: dygraph.repeat_interleave(x, 2, axis=1), [ROW]),
     "tile": (lambda x: dygraph.tile(x, [2, 3]), [ROW]),
     "stack": (lambda x, y: dygraph.stack([x, y], axis=0), [ROW, ROW]),

@@ -1,4 +1,7 @@
-"""What users of NumPy, PyTorch, Keras and Paddle type first: it means the same here, or raises."""
+"""Spellings of other libraries that work here, and messages that say ours.
+
+Whole lines, with the values that the libraries give, are in tests/habits.
+"""
 
 import copy
 import inspect
@@ -88,30 +91,6 @@ def test_size_is_a_number_and_torchs_call():
     with pytest.raises(IndexError):
         x.size(2)
     assert type(pickle.loads(pickle.dumps(x.size))) is int and type(copy.deepcopy(x.size)) is int
-
-
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        (lambda x: x.view(4), [1, -2, 3, 4]),
-        (lambda x: x.view([4, 1]).shape, (4, 1)),
-        (lambda x: x.permute(1, 0), [[1, 3], [-2, 4]]),
-        (lambda x: x.permute(0, 1), [[1, -2], [3, 4]]),
-        (lambda x: x.clamp(0, 3), [[1, 0], [3, 3]]),
-        (lambda x: x.clamp(min=0), [[1, 0], [3, 4]]),
-        (lambda x: x.numel(), 4),
-        (lambda x: x.dim(), 2),
-        (lambda x: x.ravel(), [1, -2, 3, 4]),
-        (lambda x: x.masked_fill(x < 0, 0.5), [[1, 0.5], [3, 4]]),
-        (lambda x: x.contiguous(), [[1, -2], [3, 4]]),
-        (lambda x: x.data, [[1, -2], [3, 4]]),
-        (lambda x: (x.long().dtype.name, x.double().dtype.name), ("int64", "float64")),
-        (lambda x: x.float().dtype.name, "float32"),
-    ],
-)
-def test_names_of_torch(call, expected):
-    got = call(var([[1, -2], [3, 4]], "float32"))
-    assert (got.tolist() if isinstance(got, dygraph.Variable) else got) == expected
 
 
 def test_in_place_names_of_torch():
@@ -243,18 +222,8 @@ def test_arguments_of_torchs_optimizers():
         (lambda w: dygraph.optimizer.SGD(w, 0.1, lr=0.1), "learning_rate must be given once"),
         (lambda w: dygraph.optimizer.SGD(0.1, w, params=w), "parameter_list"),
         (lambda w: dygraph.optimizer.Adam(w, 0.1, 0.9), "only the learning rate may stand without"),
-        (lambda w: dygraph.optimizer.Adam(w, betas=(0.9, 0.99)), "use beta1=, beta2="),
-        (lambda w: dygraph.optimizer.Adam(w, eps=1e-8), "use epsilon="),
-        (
-            lambda w: dygraph.optimizer.SGD(w, 0.1, momentum=0.9),
-            r"use dygraph\.optimizer\.Momentum",
-        ),
         (lambda w: dygraph.optimizer.Lamb(w, weight_decay=0.1), "lamb_weight_decay"),
         (lambda w: dygraph.optimizer.SGD(w, rate=0.1), "unexpected argument 'rate'"),
-        (lambda w: dygraph.nn.Linear(2, 3, bias=False), "use bias_attr=False leaves it out"),
-        (lambda w: dygraph.nn.Linear(in_features=2, out_features=3), "use input_dim="),
-        (lambda w: dygraph.nn.Conv2D(1, 2, kernel_size=3), "use filter_size="),
-        (lambda w: dygraph.nn.LayerNorm(3, eps=1e-5), "use epsilon="),
     ],
 )
 def test_other_arguments_say_ours(call, message):
@@ -282,16 +251,6 @@ def test_layers_have_the_default_type():
     for layer in layers:
         assert {str(p.dtype) for p in layer.parameters()} == {"float64"}, layer
     assert single.weight.dtype == dygraph.nn.Linear(2, 3).weight.dtype == dygraph.float32
-
-
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [("tensor", "to_variable"), ("cat", "concat"), ("long", "int64"), ("manual_seed", "seed")],
-)
-def test_names_of_other_modules_say_ours(name, fix):
-    assert not hasattr(dygraph, name)
-    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{fix}"):
-        getattr(dygraph, name)
 
 
 # Reductions ---------------------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""Writes ``coming_from_<library>.md`` from the table of habits: ``python docs/coming_from.py``.
+
+The table is in ``tests/habits``, where each of its lines is run; see ``habit_table.py`` there.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "habits"))
+
+from habit_table import ARRAYS, LIBRARIES, habits  # noqa: E402
+
+# Title, imports, and what a library's names become in the lines.
+PAGES = {
+    "numpy": ("NumPy", "import dygraph\nimport numpy as np", {"np": "dygraph", "numpy": "np"}),
+    "torch": (
+        "PyTorch",
+        "import dygraph\nimport dygraph.nn as nn\nimport dygraph.nn.functional as F\n"
+        "import dygraph.optimizer as optim",
+        {"torch": "dygraph"},
+    ),
+    "keras": (
+        "Keras",
+        "import dygraph",
+        {"keras": "dygraph", "layers": "dygraph.nn", "ops": "dygraph"},
+    ),
+    "jax": ("JAX", "import dygraph", {"jnp": "dygraph", "jax": "dygraph"}),
+    "fluid": ("Fluid", "import dygraph.static as fluid", {}),
+    "paddle": (
+        "Paddle 2",
+        "import dygraph\nimport dygraph.nn as nn\nimport dygraph.nn.functional as F",
+        {"paddle": "dygraph"},
+    ),
+}
+MORE = {
+    "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`.\n",
+    "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it\n"
+    "with an `Executor`, and gives the result.\n",
+}
+
+
+def here(code, names):
+    """Lines as typed in a library, with the names of its modules replaced by ours."""
+    if not names:
+        return code
+    pattern = r"(?<![\w.\"'])(" + "|".join(names) + r")(?=\.)"
+    return re.sub(pattern, lambda match: names[match[1]], code)
+
+
+def comment(text):
+    return "\n".join(f"# {line}" for line in text.splitlines())
+
+
+def block(parts):
+    return "```python\n" + "\n".join(parts) + "\n```\n"
+
+
+def arrays():
+    """What stands in the lines, as text."""
+    shown = []
+    for name, value in ARRAYS.items():
+        if value.size <= 6:
+            shown.append(f"{name} = np.array({value.tolist()}, '{value.dtype}')")
+    return "\n".join([*shown, "img = np.arange(16, dtype='float32').reshape(1, 1, 4, 4)"])
+
+
+def section(heading, found, names):
+    """One heading: lines that mean the same, lines to write otherwise."""
+    text = [f"## {heading}\n"]
+    same = [here(habit.code, names) for habit in found if not (habit.hint or habit.other)]
+    other = [habit for habit in found if habit.hint]
+    if same:
+        text += ["The same here:\n", block(same)]
+    if other:
+        parts = []
+        for habit in other:
+            parts.append(comment(habit.code))
+            parts.append(habit.here or f"# raises, and names: {habit.hint}")
+        text += ["Raises here, and the message says what to write:\n", block(parts)]
+    return "\n".join(text)
+
+
+def page(library):
+    """The text of a library's page."""
+    title, imports, names = PAGES[library]
+    found = habits(library)
+    text = [
+        f"# Coming from {title}\n",
+        f"{len(found)} lines that users of {title} type first. The tests run each: it gives the\n"
+        f"value that {title} gives, or it raises an error that says what to write. Comments\n"
+        "hold the lines of that library where ours differ.\n",
+        block([imports]),
+        MORE.get(library, "") + "In the lines, `w` needs a gradient, `fill(net)` sets all "
+        "parameters to 0.1, and\n",
+        block([arrays()]),
+    ]
+    differing = [habit for habit in found if habit.other]
+    if differing:
+        parts = []
+        for habit in differing:
+            parts.append(comment(habit.code))
+            parts.append(f"# {habit.other}. Write:")
+            parts.append(habit.here)
+        text += [
+            "## Another meaning here\n",
+            "The libraries contradict each other in these lines, which do not mean here what they "
+            f"mean in\n{title}. Each comment says whose meaning they have here, and what it is.\n",
+            block(parts),
+        ]
+    for heading in dict.fromkeys(habit.heading for habit in found):
+        rows = [habit for habit in found if habit.heading == heading]
+        if any(not habit.other for habit in rows):
+            text.append(section(heading, rows, names))
+    return "\n".join(text)
+
+
+def path_of(library):
+    return ROOT / "docs" / f"coming_from_{library}.md"
+
+
+if __name__ == "__main__":
+    for library in LIBRARIES:
+        path_of(library).write_text(page(library))
