@@ -40,8 +40,8 @@ def looped(backward=False, asks=None):
     def setup():
         import numpy as np
 
-        import static
-        from static import layers
+        from dygraph import static
+        from dygraph.static import layers
 
         program = static.Program()
         with static.program_guard(program, static.Program()):
@@ -123,8 +123,8 @@ def ragged(train):
         import numpy as np
 
         import dygraph
-        import static
-        from static import layers
+        from dygraph import static
+        from dygraph.static import layers
 
         program, startup = static.Program(), static.Program()
         with static.program_guard(program, startup):

@@ -44,7 +44,7 @@ def repeated(work):
 def chain(size):
     import numpy as np
 
-    import static
+    from dygraph import static
 
     def setup():
         program = static.Program()
@@ -60,7 +60,7 @@ def chain(size):
 
 
 def describing(backward):
-    import static
+    from dygraph import static
 
     def work():
         with static.program_guard(static.Program()):
@@ -89,7 +89,7 @@ def inference_cases():
 
 
 def inference(name, batch):
-    import static
+    from dygraph import static
 
     def setup():
         import ours as builder

@@ -24,7 +24,7 @@ def cases():
     import numpy as np
 
     import dygraph
-    from dygraph import functional as F
+    from dygraph import ops as F
 
     def gradients(xs):
         ones = dygraph.to_variable(np.ones(len(xs), "float32"))

@@ -85,13 +85,13 @@ def unary(name, of="x", torch=None):
     """The functional of this name on both sides, or another of torch's."""
     return Call(
         of,
-        lambda d, x: getattr(d.functional, name)(x),
+        lambda d, x: getattr(d.ops, name)(x),
         torch or (lambda t, x: getattr(t, name)(x)),
     )
 
 
 def ours_lstm(d, x, h, c, w_in, w_hidden, bias):
-    return d.functional.rnn(
+    return d.ops.rnn(
         x, [h, c], [w_in, w_hidden, bias, bias], mode="LSTM", input_size=x.shape[2],
         hidden_size=h.shape[2],
     )  # fmt: skip
@@ -103,7 +103,7 @@ def torchs_lstm(t, x, h, c, w_in, w_hidden, bias):
 
 
 def ours_gru(d, x, h, w_in, w_hidden, bias):
-    return d.functional.rnn(
+    return d.ops.rnn(
         x, [h], [w_in, w_hidden, bias, bias], mode="GRU", input_size=x.shape[2],
         hidden_size=h.shape[2],
     )  # fmt: skip
@@ -114,7 +114,7 @@ def torchs_gru(t, x, h, w_in, w_hidden, bias):
 
 
 def ours_pool(d, x, **attributes):
-    return d.functional.pool2d(x, ksize=[2, 2], strides=[2, 2], **attributes)
+    return d.ops.pool2d(x, ksize=[2, 2], strides=[2, 2], **attributes)
 
 
 CALLS = {
@@ -123,7 +123,7 @@ CALLS = {
     "x + row": Call("x row", lambda d, x, y: x + y, lambda t, x, y: x + y),
     "image + channels": Call(
         "image channels",
-        lambda d, x, c: d.functional.elementwise_add(x, c, axis=1),
+        lambda d, x, c: d.ops.elementwise_add(x, c, axis=1),
         lambda t, x, c: x + c[:, None, None],
     ),
     "x - y": Call("x y", lambda d, x, y: x - y, lambda t, x, y: x - y),
@@ -132,12 +132,12 @@ CALLS = {
     "x / y": Call("x positive", lambda d, x, y: x / y, lambda t, x, y: x / y),
     "x ** 3": Call("x", lambda d, x: x**3.0, lambda t, x: x**3.0),
     "maximum": Call(
-        "x y", lambda d, x, y: d.functional.elementwise_max(x, y), lambda t, x, y: t.maximum(x, y)
+        "x y", lambda d, x, y: d.ops.elementwise_max(x, y), lambda t, x, y: t.maximum(x, y)
     ),
     "x > y": Call("x y", lambda d, x, y: x > y, lambda t, x, y: x > y, backward=False),
     "where": Call(
         "mask x y",
-        lambda d, m, x, y: d.functional.where(m, x, y),
+        lambda d, m, x, y: d.ops.where(m, x, y),
         lambda t, m, x, y: t.where(m, x, y),
     ),
     # One operand
@@ -152,7 +152,7 @@ CALLS = {
     "relu": unary("relu"),
     "leaky relu": Call(
         "x",
-        lambda d, x: d.functional.leaky_relu(x, alpha=0.01),
+        lambda d, x: d.ops.leaky_relu(x, alpha=0.01),
         lambda t, x: t.nn.functional.leaky_relu(x),
     ),
     "gelu": unary("gelu", torch=lambda t, x: t.nn.functional.gelu(x)),
@@ -161,13 +161,13 @@ CALLS = {
     "erf": unary("erf"),
     "clip": Call(
         "x",
-        lambda d, x: d.functional.clip(x, min=-1.0, max=1.0),
+        lambda d, x: d.ops.clip(x, min=-1.0, max=1.0),
         lambda t, x: t.clamp(x, -1.0, 1.0),
     ),
     "cast to double": Call("x", lambda d, x: x.astype("float64"), lambda t, x: x.double()),
     "dropout": Call(
         "x",
-        lambda d, x: d.functional.dropout(
+        lambda d, x: d.ops.dropout(
             x, dropout_prob=0.5, dropout_implementation="upscale_in_train"
         ),
         lambda t, x: t.nn.functional.dropout(x, 0.5),
@@ -183,37 +183,37 @@ CALLS = {
     "max": Call("x", lambda d, x: x.max(), lambda t, x: x.max()),
     "max of axis 1": Call("x", lambda d, x: x.max(1), lambda t, x: x.amax(1)),
     "argmax of axis 1": Call(
-        "x", lambda d, x: d.functional.arg_max(x, axis=1), lambda t, x: x.argmax(1), backward=False
+        "x", lambda d, x: d.ops.arg_max(x, axis=1), lambda t, x: x.argmax(1), backward=False
     ),
     "norm": Call(
         "x",
-        lambda d, x: d.functional.frobenius_norm(x, reduce_all=True),
+        lambda d, x: d.ops.frobenius_norm(x, reduce_all=True),
         lambda t, x: t.linalg.vector_norm(x),
     ),
-    "cumsum of axis 1": Call("x", lambda d, x: d.functional.cumsum(x, 1), lambda t, x: x.cumsum(1)),
+    "cumsum of axis 1": Call("x", lambda d, x: d.ops.cumsum(x, 1), lambda t, x: x.cumsum(1)),
     "logsumexp of axis 1": Call(
-        "x", lambda d, x: d.functional.logsumexp(x, axis=[1]), lambda t, x: x.logsumexp(1)
+        "x", lambda d, x: d.ops.logsumexp(x, axis=[1]), lambda t, x: x.logsumexp(1)
     ),
-    "softmax": Call("x", lambda d, x: d.functional.softmax(x), lambda t, x: t.softmax(x, 1)),
+    "softmax": Call("x", lambda d, x: d.ops.softmax(x), lambda t, x: t.softmax(x, 1)),
     "log softmax": Call(
-        "x", lambda d, x: d.functional.log_softmax(x), lambda t, x: t.log_softmax(x, 1)
+        "x", lambda d, x: d.ops.log_softmax(x), lambda t, x: t.log_softmax(x, 1)
     ),
     "argsort of axis 1": Call(
         "x",
-        lambda d, x: d.functional.argsort(x, 1),
+        lambda d, x: d.ops.argsort(x, 1),
         lambda t, x: x.sort(dim=1, stable=True)[1],
         backward=False,
     ),
-    "top 4 of axis 1": Call("x", lambda d, x: d.functional.topk(x, 4), lambda t, x: x.topk(4)),
+    "top 4 of axis 1": Call("x", lambda d, x: d.ops.topk(x, 4), lambda t, x: x.topk(4)),
     # Products
     "a @ b": Call("a b", lambda d, x, y: x @ y, lambda t, x, y: x @ y),
     "a @ b transposed": Call(
         "a b",
-        lambda d, x, y: d.functional.matmul_v2(x, y, trans_y=True),
+        lambda d, x, y: d.ops.matmul_v2(x, y, trans_y=True),
         lambda t, x, y: x @ y.t(),
     ),
     "batch of products": Call(
-        "batch_a batch_b", lambda d, x, y: d.functional.bmm(x, y), lambda t, x, y: t.bmm(x, y)
+        "batch_a batch_b", lambda d, x, y: d.ops.bmm(x, y), lambda t, x, y: t.bmm(x, y)
     ),
     # Places
     "reshape": Call("x", lambda d, x: x.reshape([-1]), lambda t, x: x.reshape(-1)),
@@ -224,101 +224,101 @@ CALLS = {
         lambda t, x: x.transpose(1, 2).contiguous(),
     ),
     "concat": Call(
-        "x y", lambda d, x, y: d.functional.concat([x, y], 1), lambda t, x, y: t.cat([x, y], 1)
+        "x y", lambda d, x, y: d.ops.concat([x, y], 1), lambda t, x, y: t.cat([x, y], 1)
     ),
     "stack": Call(
-        "x y", lambda d, x, y: d.functional.stack([x, y]), lambda t, x, y: t.stack([x, y])
+        "x y", lambda d, x, y: d.ops.stack([x, y]), lambda t, x, y: t.stack([x, y])
     ),
     "split": Call(
         "x",
-        lambda d, x: d.functional.split(x, 2, 1),
+        lambda d, x: d.ops.split(x, 2, 1),
         lambda t, x: [part.contiguous() for part in x.chunk(2, 1)],
     ),
     "slice": Call("x", lambda d, x: x[:, 1:-1], lambda t, x: x[:, 1:-1].contiguous()),
     "every second column": Call("x", lambda d, x: x[:, ::2], lambda t, x: x[:, ::2].contiguous()),
     "expand": Call(
         "row",
-        lambda d, x: d.functional.expand_v2(x, shape=[x.shape[0], x.shape[0]]),
+        lambda d, x: d.ops.expand_v2(x, shape=[x.shape[0], x.shape[0]]),
         lambda t, x: x.expand(len(x), len(x)).contiguous(),
     ),
     "pad": Call(
         "image",
-        lambda d, x: d.functional.pad2d(x, paddings=[1, 1, 1, 1]),
+        lambda d, x: d.ops.pad2d(x, paddings=[1, 1, 1, 1]),
         lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1)),
     ),
     "rows by number": Call(
-        "x ids", lambda d, x, i: d.functional.gather(x, i), lambda t, x, i: x.index_select(0, i)
+        "x ids", lambda d, x, i: d.ops.gather(x, i), lambda t, x, i: x.index_select(0, i)
     ),
     "elements by number": Call(
         "x places",
-        lambda d, x, i: d.functional.index_sample(x, i),
+        lambda d, x, i: d.ops.index_sample(x, i),
         lambda t, x, i: x.gather(1, i),
     ),
     "embedding": Call(
         "x ids",
-        lambda d, w, i: d.functional.lookup_table_v2(w, i),
+        lambda d, w, i: d.ops.lookup_table_v2(w, i),
         lambda t, w, i: t.nn.functional.embedding(i, w),
     ),
     "one hot": Call(
         "ids",
-        lambda d, i: d.functional.one_hot_v2(i, depth=i.shape[0]),
+        lambda d, i: d.ops.one_hot_v2(i, depth=i.shape[0]),
         lambda t, i: t.nn.functional.one_hot(i, len(i)),
         backward=False,
     ),
     # Losses
     "softmax with cross entropy": Call(
         "x column",
-        lambda d, x, label: d.functional.softmax_with_cross_entropy(x, label),
+        lambda d, x, label: d.ops.softmax_with_cross_entropy(x, label),
         lambda t, x, label: t.nn.functional.cross_entropy(x, label[:, 0], reduction="none"),
     ),
     "sigmoid with cross entropy": Call(
         "x share",
-        lambda d, x, y: d.functional.sigmoid_cross_entropy_with_logits(x, y),
+        lambda d, x, y: d.ops.sigmoid_cross_entropy_with_logits(x, y),
         lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(
             x, y, reduction="none"
         ),
     ),
     "mean squared error": Call(
         "x y",
-        lambda d, x, y: d.functional.mse_loss(x, y),
+        lambda d, x, y: d.ops.mse_loss(x, y),
         lambda t, x, y: t.nn.functional.mse_loss(x, y),
     ),
     # Layers
     "layer norm": Call(
         "x row",
-        lambda d, x, w: d.functional.layer_norm(x, scale=w, bias=w),
+        lambda d, x, w: d.ops.layer_norm(x, scale=w, bias=w),
         lambda t, x, w: t.nn.functional.layer_norm(x, [len(w)], w, w),
     ),
     "batch norm": Call(
         "image scale channels mean variance",
-        lambda d, x, w, b, mean, var: d.functional.batch_norm(x, w, b, mean, var)[0],
+        lambda d, x, w, b, mean, var: d.ops.batch_norm(x, w, b, mean, var)[0],
         lambda t, x, w, b, mean, var: t.nn.functional.batch_norm(x, mean, var, w, b, True),
     ),
     "group norm": Call(
         "image scale channels",
-        lambda d, x, w, b: d.functional.group_norm(x, groups=4, scale=w, bias=b),
+        lambda d, x, w, b: d.ops.group_norm(x, groups=4, scale=w, bias=b),
         lambda t, x, w, b: t.nn.functional.group_norm(x, 4, w, b),
     ),
     "convolution 3x3": Call(
         "image filter3",
-        lambda d, x, w: d.functional.conv2d(x, w, paddings=[1, 1]),
+        lambda d, x, w: d.ops.conv2d(x, w, paddings=[1, 1]),
         lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1),
     ),
     "convolution 1x1": Call(
         "image filter1",
-        lambda d, x, w: d.functional.conv2d(x, w),
+        lambda d, x, w: d.ops.conv2d(x, w),
         lambda t, x, w: t.nn.functional.conv2d(x, w),
     ),
     "depthwise convolution": Call(
         "image filter_depth",
-        lambda d, x, w: d.functional.depthwise_conv2d(
+        lambda d, x, w: d.ops.depthwise_conv2d(
             x, w, paddings=[1, 1], groups=x.shape[1]
         ),
         lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1, groups=x.shape[1]),
     ),
     "transposed convolution": Call(
         "image filter3",
-        lambda d, x, w: d.functional.conv2d_transpose(x, w, strides=[2, 2]),
+        lambda d, x, w: d.ops.conv2d_transpose(x, w, strides=[2, 2]),
         lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, stride=2),
     ),
     "max pool 2x2": Call(
@@ -334,7 +334,7 @@ CALLS = {
     "mean of pixels": Call("image", lambda d, x: x.mean([2, 3]), lambda t, x: x.mean((2, 3))),
     "resize twofold": Call(
         "image",
-        lambda d, x: d.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+        lambda d, x: d.ops.interpolate(x, scale_factor=2.0, mode="bilinear"),
         lambda t, x: t.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
     ),
     "lstm": Call("sequence state cell lstm_in lstm_hidden lstm_bias", ours_lstm, torchs_lstm),

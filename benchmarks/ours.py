@@ -4,8 +4,8 @@ import networks
 import numpy as np
 
 import dygraph
-from dygraph import functional as F
 from dygraph import nn
+from dygraph import ops as F
 
 
 class Chain(dygraph.Layer):

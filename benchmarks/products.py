@@ -67,7 +67,7 @@ def measure(orientation, m, n, k):
             dygraph.set_flags({"FLAGS_matrix_product": kernel})
 
             def run():
-                dygraph.functional.matmul_v2(x, y, trans_x=ta, trans_y=tb)
+                dygraph.ops.matmul_v2(x, y, trans_x=ta, trans_y=tb)
 
             found[f"{kernel} {threads}"] = best(run)
     return found

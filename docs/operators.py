@@ -11,7 +11,7 @@ PAGE = HERE / "operators.md"
 HEAD = """# Operators
 
 Written by `python docs/operators.py` from the registry; what an operator's file says stands here.
-`help(dygraph.functional.NAME)` and
+`help(dygraph.ops.NAME)` and
 `dygraph.op_info("NAME")` say more.
 
 - **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.

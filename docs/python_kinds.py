@@ -316,7 +316,7 @@ def different_types(x):
 @kind("random numbers on one path only")
 def random_on_one_way(x):
     if x.sum() > 0:
-        x = dygraph.functional.dropout(x, 0.5)
+        x = dygraph.ops.dropout(x, 0.5)
     return x
 
 

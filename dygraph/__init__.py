@@ -12,18 +12,15 @@ array([4.])
 from dygraph import (
     _core,
     beside,
-    clip,
     errors,
-    functional,
     initializer,
     memory,
     nn,
+    ops,
     optimizer,
     regularizer,
-    spellings,
     unique_name,
 )
-from dygraph import flags as _flags
 from dygraph._core import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -44,7 +41,17 @@ from dygraph._core import (
     set_num_threads,
     uint8,
 )
-from dygraph.base import (
+from dygraph.autograd.custom import Function, PyLayer
+from dygraph.autograd.recording import (
+    enable_grad,
+    grad_enabled,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from dygraph.core import flags as _flags
+from dygraph.core import spellings
+from dygraph.core.base import (
     Generator,
     get_default_dtype,
     get_rng_state,
@@ -56,7 +63,7 @@ from dygraph.base import (
     set_rng_state,
     to_variable,
 )
-from dygraph.compat import (
+from dygraph.core.compat import (
     BackwardStrategy,
     disable_dygraph,
     disable_imperative,
@@ -64,25 +71,17 @@ from dygraph.compat import (
     enable_imperative,
     enabled,
 )
-from dygraph.custom import Function, PyLayer
-from dygraph.exchange import from_dlpack
-from dygraph.flags import get_flags, set_flags
-from dygraph.lazily import names_of as _names_of
-from dygraph.param_attr import ParamAttr
-from dygraph.promotion import promote_types, result_type
-from dygraph.recording import (
-    enable_grad,
-    grad_enabled,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from dygraph.reductions import all, any, max, mean, min, prod, sum
-from dygraph.registry import explain, load_library, op_info, op_names, run_op
-from dygraph.saved import saved
-from dygraph.sparse import selected_rows
-from dygraph.variable import Parameter
-from dygraph.watch import detect_anomaly
+from dygraph.core.exchange import from_dlpack
+from dygraph.core.flags import get_flags, set_flags
+from dygraph.core.lazily import names_of as _names_of
+from dygraph.core.promotion import promote_types, result_type
+from dygraph.core.registry import explain, load_library, op_info, op_names, run_op
+from dygraph.core.sparse import selected_rows
+from dygraph.core.variable import Parameter
+from dygraph.functions.reductions import all, any, max, mean, min, prod, sum
+from dygraph.inspect.saved import saved
+from dygraph.inspect.watch import detect_anomaly
+from dygraph.nn.param_attr import ParamAttr
 
 __version__ = _core.__version__
 
@@ -90,9 +89,9 @@ _flags.warn_about_environment()
 beside.install()
 
 # Aliases of operators whose own name is Fluid's internal one.
-matmul = functional.matmul_v2
-reshape = functional.reshape2
-transpose = functional.transpose2
+matmul = ops.matmul_v2
+reshape = ops.reshape2
+transpose = ops.transpose2
 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
@@ -132,7 +131,7 @@ def __getattr__(name):
         return beside.load() if name == "static" else importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    for module in (nn, functional):
+    for module in (nn, ops):
         if name in module.__all__:
             return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -166,4 +165,4 @@ __all__ = sorted(
 
 
 def __dir__():
-    return sorted({*__all__, *_PYTHONS, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
+    return sorted({*__all__, *_PYTHONS, *nn.__all__, *ops.__all__, *_LAZY, "__version__"})

@@ -4,11 +4,11 @@ import inspect
 import math
 import os
 
-from dygraph import check, files
+from dygraph.core import check, files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.lr.per_step import LearningRateDecay
 from dygraph.metrics import name_of
-from dygraph.shown import Shown
 
 __all__ = [
     "Callback",

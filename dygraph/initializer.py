@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "MSRA",

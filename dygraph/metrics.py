@@ -14,9 +14,9 @@ Examples
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import text
+from dygraph.inspect.shown import text
 
 __all__ = [
     "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "EditDistance", "MetricBase",

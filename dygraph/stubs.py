@@ -1,7 +1,7 @@
 """Types for editors and mypy, written from the registry: ``python -m dygraph.stubs [DIR]``.
 
 The core and the operators exist only at run time, so their signatures are written to ``.pyi`` files
-beside the modules when the package is built: ``_core.pyi``, ``functional.pyi`` and the
+beside the modules when the package is built: ``_core.pyi``, ``ops.pyi`` and the
 ``__init__.pyi`` of the packages whose names load lazily. They are not kept in the repository.
 """
 
@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-from dygraph import _core, functional, spellings
+from dygraph import _core, ops
+from dygraph.core import spellings
 
 __all__ = ["generate", "write"]
 
@@ -195,7 +196,7 @@ def _python_types(function, name):
             type = "bool" if isinstance(p.default, bool) else "str"
         elif p.default is None and type != "Any" and "None" not in type:
             type += " | None"
-        if p.name == "y" and function.__module__ == "dygraph.in_place":
+        if p.name == "y" and function.__module__ == "dygraph.core.in_place":
             type = "Variable | _Array"
         types[p.name] = type
     result = _RETURNS.get(name)
@@ -204,7 +205,7 @@ def _python_types(function, name):
         known = found and _documented(found[1])
         result = known if known in ("Variable", "bool", "_DType") else None
         result = "dtype" if result == "_DType" else result
-    method = function.__module__ in ("dygraph.variable", "dygraph.in_place")
+    method = function.__module__ in ("dygraph.core.variable", "dygraph.core.in_place")
     return types, result or ("Variable" if tensors or method else "Any")
 
 
@@ -357,7 +358,7 @@ _USED = "_Array, _DType, _Float, _Int, _Ints, _Number, Place, Variable, dtype"
 
 
 def _functional_stub():
-    body = "".join(_function(n, getattr(functional, n)) for n in functional.__all__)
+    body = "".join(_function(n, getattr(ops, n)) for n in ops.__all__)
     return f"{_HEAD}{_IMPORTS}from dygraph._core import {_USED}\n\n{body}"
 
 
@@ -379,9 +380,9 @@ def _package_stub():
             lines.append(
                 f"from dygraph import {name} as {name}\n" if inner else f"import {name} as {name}\n"
             )
-        elif value is getattr(functional, name, None):
-            lines.append(f"from dygraph.functional import {name} as {name}\n")
-        elif value is getattr(functional, getattr(value, "__name__", ""), None):
+        elif value is getattr(ops, name, None):
+            lines.append(f"from dygraph.ops import {name} as {name}\n")
+        elif value is getattr(ops, getattr(value, "__name__", ""), None):
             definitions.append(f"{name} = {value.__name__}\n")  # another name: matmul
         elif name in nn.__all__:
             lines.append(f"from dygraph.nn import {name} as {name}\n")
@@ -408,12 +409,12 @@ def generate():
     """The texts of the stubs by their path inside the package.
 
     >>> from dygraph import stubs
-    >>> "def relu(x: Variable) -> Variable: ..." in stubs.generate()["functional.pyi"]
+    >>> "def relu(x: Variable) -> Variable: ..." in stubs.generate()["ops.pyi"]
     True
     """
     return {
         "_core.pyi": _core_stub(),
-        "functional.pyi": _functional_stub(),
+        "ops.pyi": _functional_stub(),
         "__init__.pyi": _package_stub(),
         "optimizer/__init__.pyi": _optimizer_stub(),
     }

@@ -8,7 +8,7 @@ import re
 from _thread import allocate_lock
 
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 
 __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 

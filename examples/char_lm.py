@@ -65,7 +65,7 @@ def pieces(ids, rows, length):
 
 def loss_of(model, x, y, state):
     logits, state = model(x, state)
-    return dygraph.functional.softmax_with_cross_entropy(logits, y).mean(), state
+    return dygraph.ops.softmax_with_cross_entropy(logits, y).mean(), state
 
 
 def test_bits(model, ids):

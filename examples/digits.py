@@ -88,7 +88,7 @@ def train(model, data, epochs, batch_size=64, learning_rate=4e-3):
         optimizer.set_lr(learning_rate * 0.5 * (1 + np.cos(np.pi * epoch / epochs)))
         total = 0.0
         for images, labels in batches(train_images, train_labels, batch_size, rng):
-            loss = dygraph.functional.softmax_with_cross_entropy(model(images), labels).mean()
+            loss = dygraph.ops.softmax_with_cross_entropy(model(images), labels).mean()
             loss.backward()
             optimizer.step()
             optimizer.clear_gradients()
@@ -135,7 +135,7 @@ def plot(losses, accuracies, predicted, labels):
 RUN_EXPORTED = """
 import sys
 import numpy as np
-import static
+from dygraph import static
 
 executor = static.Executor(static.CPUPlace())
 program, feeds, fetches = static.load_inference_model(sys.argv[1], executor)

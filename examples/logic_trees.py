@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph.nn import Embedding, Layer, Linear
 
 WIDTH = 16

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 OUT = Path(__file__).resolve().parent / "out" / "translation"
 WIDTH, BEAMS, LONGEST = 64, 4, 10

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph.nn import AdaptiveAvgPool2D, BatchNorm2D, Conv2D, Layer, Linear, Sequential
 
 OUT = Path(__file__).resolve().parent / "out"

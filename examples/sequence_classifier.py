@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph.nn import (
     Embedding,
     Layer,

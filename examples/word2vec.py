@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 from dygraph.nn import Embedding
 
 OUT = Path(__file__).resolve().parent / "out"

@@ -111,7 +111,7 @@ with dygraph.guard(seed=1):
             rows = order[start : start + 32]
             logits = net(dygraph.to_variable(train_images[rows]))
             target = dygraph.to_variable(train_labels[rows])
-            loss = dygraph.functional.softmax_with_cross_entropy(logits, target).mean()
+            loss = dygraph.ops.softmax_with_cross_entropy(logits, target).mean()
             loss.backward()
             optimizer.step()
             optimizer.clear_gradients()
@@ -142,7 +142,8 @@ traced.save_inference_model(folder)
 np.save(f"{folder}/images.npy", test_images)
 
 code = f"""
-import numpy as np, static
+import numpy as np
+from dygraph import static
 executor = static.Executor(static.CPUPlace())
 program, feeds, fetches = static.load_inference_model({folder!r}, executor)
 images = np.load({folder!r} + "/images.npy")

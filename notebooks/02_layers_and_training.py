@@ -122,7 +122,7 @@ def make_all():
     rate = dygraph.lr.LinearLrWarmup(
         dygraph.CosineDecay(3e-3, step_each_epoch=STEPS, epochs=EPOCHS), STEPS // 2, 0.0, 3e-3
     )
-    clip = dygraph.clip.GradientClipByGlobalNorm(1.0)
+    clip = dygraph.nn.ClipGradByGlobalNorm(1.0)
     adam = dygraph.optimizer.Adam(rate, parameter_list=net, grad_clip=clip)
     return net, adam, make_loader()
 
@@ -147,7 +147,7 @@ def accuracy(net):
 def epoch(net, adam, loader, bar=None):
     losses = []
     for x, y in loader:
-        loss = dygraph.functional.softmax_cross_entropy(net(x), y)
+        loss = dygraph.ops.softmax_cross_entropy(net(x), y)
         loss.backward()
         adam.step()
         adam.clear_gradients()
@@ -199,7 +199,7 @@ def note(layer, inputs, output):
 
 handle = net["blocks"].register_forward_post_hook(note)
 x, y = next(iter(make_loader()))
-loss = dygraph.functional.softmax_cross_entropy(net(x), y)
+loss = dygraph.ops.softmax_cross_entropy(net(x), y)
 kept = dygraph.saved(loss)
 picture = dygraph.draw(loss)
 loss.backward()
@@ -240,7 +240,7 @@ except dygraph.errors.NonFiniteError as error:
 with dygraph.profiler.Profiler() as profile:
     for x, y in list(make_loader())[:3]:
         with dygraph.profiler.RecordEvent("step"):
-            dygraph.functional.softmax_cross_entropy(net(x), y).backward()
+            dygraph.ops.softmax_cross_entropy(net(x), y).backward()
 net.clear_gradients()
 assert {"step", "matmul_v2"} <= {row.name for row in profile.summary()}
 print(profile.table(rows=8))

@@ -27,9 +27,8 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 
 import dygraph
-import static
-from dygraph import nn
-from static import layers
+from dygraph import nn, static
+from dygraph.static import layers
 
 folder = tempfile.TemporaryDirectory()
 out = pathlib.Path(folder.name)

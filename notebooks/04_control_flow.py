@@ -27,9 +27,8 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 
 import dygraph
-import static
-from dygraph import jit, nn
-from static import layers
+from dygraph import jit, nn, static
+from dygraph.static import layers
 
 folder = tempfile.TemporaryDirectory()
 out = pathlib.Path(folder.name)
@@ -273,10 +272,10 @@ class EarlyExit(nn.Layer):
 
     def forward(self, x):
         h = self.hidden(x)
-        probability = dygraph.functional.softmax(self.early(h))
+        probability = dygraph.ops.softmax(self.early(h))
         if probability.max() > self.threshold:
             return probability
-        return dygraph.functional.softmax(self.deep_logits(h))
+        return dygraph.ops.softmax(self.deep_logits(h))
 
 
 digits = load_digits()
@@ -316,7 +315,7 @@ for index in test:
     probability = loaded(x).numpy()
     assert probability.tobytes() == net(x).numpy().tobytes() == captured(x).numpy().tobytes()
     correct += int(probability.argmax() == labels[index, 0])
-    early += int(dygraph.functional.softmax(net.early(net.hidden(x))).max().item() > net.threshold)
+    early += int(dygraph.ops.softmax(net.early(net.hidden(x))).max().item() > net.threshold)
 print(f"accuracy {correct / len(test):.3f}, early exits {early / len(test):.0%}")
 assert correct / len(test) > 0.93 and 0.2 < early / len(test) < 1
 
@@ -327,7 +326,7 @@ assert correct / len(test) > 0.93 and 0.2 < early / len(test) < 1
 # %%
 net.threshold = 2.0
 h = net.hidden(first)
-always = dygraph.functional.softmax(net.deep_logits(h))
+always = dygraph.ops.softmax(net.deep_logits(h))
 assert captured(first).numpy().tobytes() == always.numpy().tobytes()
 always
 

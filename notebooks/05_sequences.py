@@ -25,10 +25,9 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 import dygraph
-import dygraph.functional as F
-import static
-from dygraph import nn
-from static import layers
+import dygraph.ops as F
+from dygraph import nn, static
+from dygraph.static import layers
 
 # %% [markdown]
 # ## Level of detail

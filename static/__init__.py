@@ -8,14 +8,14 @@ from dygraph import (
     CUDAPinnedPlace,
     CUDAPlace,
     ParamAttr,
-    clip,
     initializer,
+    nn,
     regularizer,
     unique_name,
 )
+from dygraph.core.lazily import find as _find
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find as _find
-from static import (
+from dygraph.static import (
     backward,
     core,
     debugger,
@@ -32,26 +32,26 @@ from static import (
     spellings,
     var_types,  # noqa: F401 - gives the variables of scopes get_selected_rows
 )
-from static.backward import append_backward, gradients
-from static.core import LoDTensor, LoDTensorArray, Tensor
-from static.debugger import draw_graph
-from static.difference import diff
-from static.environment import (
+from dygraph.static.backward import append_backward, gradients
+from dygraph.static.core import LoDTensor, LoDTensorArray, Tensor
+from dygraph.static.debugger import draw_graph
+from dygraph.static.difference import diff
+from dygraph.static.environment import (
     __version__ as __version__,
 )
-from static.environment import (
+from dygraph.static.environment import (
     cuda_pinned_places,
     cuda_places,
     is_compiled_with_cuda,
     require_version,
 )
-from static.executor import Executor
-from static.fold import fold_inference
-from static.guards import device_guard, name_scope
-from static.input import cpu_places, embedding, one_hot
-from static.io import load, load_inference_model, save, save_inference_model
-from static.parameters import WeightNormParamAttr, create_global_var, create_parameter
-from static.program import (
+from dygraph.static.executor import Executor
+from dygraph.static.fold import fold_inference
+from dygraph.static.guards import device_guard, name_scope
+from dygraph.static.input import cpu_places, embedding, one_hot
+from dygraph.static.io import load, load_inference_model, save, save_inference_model
+from dygraph.static.parameters import WeightNormParamAttr, create_global_var, create_parameter
+from dygraph.static.program import (
     Block,
     Operator,
     OpRole,
@@ -64,8 +64,8 @@ from static.program import (
     switch_main_program,
     switch_startup_program,
 )
-from static.scope import Scope, global_scope, scope_guard
-from static.source import to_code
+from dygraph.static.scope import Scope, global_scope, scope_guard
+from dygraph.static.source import to_code
 
 
 def data(name, shape, dtype="float32", lod_level=0):
@@ -85,13 +85,13 @@ def data(name, shape, dtype="float32", lod_level=0):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.data("image", [None, 3, 32, 32]).shape
     (-1, 3, 32, 32)
     """
-    from static.layers.data import declare
-    from static.variable import sizes_of
+    from dygraph.static.layers.data import declare
+    from dygraph.static.variable import sizes_of
 
     return declare(name, sizes_of(shape, "data"), dtype, lod_level, "LOD_TENSOR", True, True)
 

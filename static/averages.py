@@ -5,22 +5,23 @@ and `restore` change the parameters in the current scope.
 """
 
 import dygraph
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.autograd.recording import no_grad
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.functional import cast, scale
+from dygraph.inspect.shown import Shown, text
+from dygraph.ops import cast, scale
 from dygraph.optimizer.averages import Average, times
-from dygraph.recording import no_grad
-from dygraph.shown import Shown, text
-from static.in_programs import InPrograms
-from static.parameters import create_global_var
-from static.program import (
+from dygraph.static.in_programs import InPrograms
+from dygraph.static.parameters import create_global_var
+from dygraph.static.program import (
     OpRole,
     Variable,
     default_main_program,
     default_startup_program,
     program_guard,
 )
-from static.scope import global_scope
+from dygraph.static.scope import global_scope
 
 __all__ = ["ExponentialMovingAverage", "Lookahead", "LookaheadOptimizer", "ModelAverage"]
 
@@ -85,7 +86,7 @@ class ExponentialMovingAverage(_InScope):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main, startup, executor = static.Program(), static.Program(), static.Executor()
     >>> scope, start = static.Scope(), static.initializer.Constant(1.0)
     >>> with static.program_guard(main, startup):
@@ -180,7 +181,7 @@ class ModelAverage(_InScope):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main, startup, executor = static.Program(), static.Program(), static.Executor()
     >>> scope, start = static.Scope(), static.initializer.Constant(1.0)
     >>> with static.program_guard(main, startup):
@@ -247,7 +248,7 @@ class LookaheadOptimizer(Shown):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main, startup, executor = static.Program(), static.Program(), static.Executor()
     >>> scope, start = static.Scope(), static.initializer.Constant(3.0)
     >>> with static.program_guard(main, startup):

@@ -7,10 +7,10 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.watch import user_line
-from static import passes
-from static.program import OpRole
-from static.variable import Variable, as_names
+from dygraph.inspect.watch import user_line
+from dygraph.static import passes
+from dygraph.static.program import OpRole
+from dygraph.static.variable import Variable, as_names
 
 __all__ = ["append_backward", "gradients"]
 
@@ -48,7 +48,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3], "float32")
     ...     loss = static.layers.mean(static.layers.fc(x, size=1))
@@ -108,7 +108,7 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [2], "float32")
     ...     x.stop_gradient = False

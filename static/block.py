@@ -14,11 +14,11 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
-from dygraph.watch import user_line
-from static import views
-from static.listed import Operators, Variables
-from static.operator import Operator
-from static.variable import Parameter, Variable, as_names, level_of, sizes_of
+from dygraph.inspect.watch import user_line
+from dygraph.static import views
+from dygraph.static.listed import Operators, Variables
+from dygraph.static.operator import Operator
+from dygraph.static.variable import Parameter, Variable, as_names, level_of, sizes_of
 
 __all__ = ["Block"]
 
@@ -49,7 +49,7 @@ class Block:
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> block = static.Program().global_block()
     >>> block.idx, block.parent_idx, block.ops
     (0, -1, [])
@@ -383,7 +383,7 @@ class Block:
 
         Examples
         --------
-        >>> import static
+        >>> from dygraph import static
         >>> block = static.Program().global_block()
         >>> block.append_described("mine", {"X": ["a"]}, {}, {"n": ("LONG", 3)}).attr_type("n")
         'LONG'

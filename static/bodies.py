@@ -6,7 +6,7 @@ import math
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from static.program import Variable, default_main_program, default_startup_program
+from dygraph.static.program import Variable, default_main_program, default_startup_program
 
 __all__ = [
     "body", "condition", "joined", "made_at", "outside_uses", "program_of", "steps", "taken_back",

@@ -12,7 +12,7 @@ class OpRole:
 def role_of(op):
     """The role of an operator: ``forward``, ``backward`` or ``update``.
 
-    >>> import static
+    >>> from dygraph import static
     >>> block = static.Program().global_block()
     >>> x = block.create_var(name="x", shape=[2], dtype="float32")
     >>> static.debugger.role_of(block.append_op("relu", {"X": x}, {"Out": x}))

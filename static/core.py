@@ -3,10 +3,10 @@
 import numpy as np
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
+from dygraph.core.lazily import find
 from dygraph.errors import EOFException, InvalidArgumentError, did_you_mean
-from dygraph.lazily import find
-from static.environment import is_compiled_with_cuda
-from static.scope import Scope
+from dygraph.static.environment import is_compiled_with_cuda
+from dygraph.static.scope import Scope
 
 __all__ = [
     "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "LoDTensorArray",
@@ -19,7 +19,8 @@ class LoDTensor(_core.Variable):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> tensor = static.core.LoDTensor()
     >>> tensor.set(np.arange(3), static.CPUPlace())
     >>> tensor.set_recursive_sequence_lengths([[1, 2]])

@@ -1,6 +1,6 @@
 """Display of programs: pseudo code, and graphs coloured by the roles of operators.
 
->>> import static
+>>> from dygraph import static
 >>> main = static.Program()
 >>> with static.program_guard(main):
 ...     x = static.data("x", [None, 3], "float32")
@@ -14,13 +14,14 @@ scale_... = scale(X=x) [scale=2.0, bias=0.0, bias_after_scale=True]
 
 import re
 
-from dygraph import _core, files
-from dygraph.drawing import Drawing
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from static import marks
-from static.block import Block
-from static.codes import attribute_code, role_of, slots_code, type_code
-from static.program import Program
+from dygraph.inspect.drawing import Drawing
+from dygraph.static import marks
+from dygraph.static.block import Block
+from dygraph.static.codes import attribute_code, role_of, slots_code, type_code
+from dygraph.static.program import Program
 
 __all__ = [
     "draw_block_graphviz", "draw_graph", "pprint_block_codes", "pprint_program_codes", "role_of",
@@ -78,7 +79,7 @@ def pprint_block_codes(block, show_backward=False):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [4, 3], "float32")
     ...     loss = static.layers.mean(static.layers.fc(x, size=1, bias_attr=False))
@@ -221,7 +222,7 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [4, 3], "float32")
     ...     loss = static.layers.mean(static.layers.fc(x, size=1, bias_attr=False))
@@ -257,7 +258,7 @@ def draw_graph(program, path=None):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main, static.Program()):
     ...     x = static.data("x", [4, 3], "float32")

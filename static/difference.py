@@ -3,8 +3,8 @@
 import difflib
 
 from dygraph.errors import ArgumentTypeError, kind_of
-from static.codes import slots_code, type_code
-from static.program import Program
+from dygraph.static.codes import slots_code, type_code
+from dygraph.static.program import Program
 
 __all__ = ["Difference", "diff"]
 
@@ -68,7 +68,7 @@ def diff(first, second, callstack=False):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> a = static.Program()
     >>> x = a.global_block().create_var(name="x", shape=[2], dtype="float32")
     >>> op = a.global_block().append_op("scale", {"X": x}, {"Out": x}, {"scale": 2.0})

@@ -15,7 +15,7 @@ __version__ = "1.8.5"  # of the Fluid whose names these are; the library's: dygr
 def is_compiled_with_cuda():
     """Whether a CUDA device can be used, so that scripts choose ``CUDAPlace(0)`` where one is.
 
-    >>> import static
+    >>> from dygraph import static
     >>> place = static.CUDAPlace(0) if static.is_compiled_with_cuda() else static.CPUPlace()
     >>> static.Executor(place).place == place
     True
@@ -28,7 +28,7 @@ def cuda_places(device_ids=None):
 
     PreconditionNotMetError without CUDA.
 
-    >>> import static
+    >>> from dygraph import static
     >>> places = static.cuda_places() if static.is_compiled_with_cuda() else static.cpu_places(1)
     >>> len(places) > 0
     True
@@ -67,7 +67,7 @@ def require_version(min_version, max_version=None):
 
     InvalidArgumentError outside.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.require_version("1.6.0")
     """
     least, own = _numbers(min_version, "min_version"), _numbers(__version__, "__version__")

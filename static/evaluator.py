@@ -9,11 +9,11 @@ import numpy as np
 
 from dygraph import initializer, metrics, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
-from static.parameters import fill_at_start
-from static.scope import global_scope
-from static.variable import Variable
-from static.variable_files import require_executor, require_scope
+from dygraph.inspect.shown import Shown
+from dygraph.static.parameters import fill_at_start
+from dygraph.static.scope import global_scope
+from dygraph.static.variable import Variable
+from dygraph.static.variable_files import require_executor, require_scope
 
 __all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
 
@@ -103,7 +103,8 @@ class Accuracy(Evaluator):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> main, startup = static.Program(), static.Program()
     >>> with static.program_guard(main, startup):
     ...     score = static.data("score", [None, 3], "float32")
@@ -149,7 +150,7 @@ class ChunkEvaluator(Evaluator):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     tags = static.data("tags", [None, 1], "int64", lod_level=1)
     ...     label = static.data("label", [None, 1], "int64", lod_level=1)
@@ -192,7 +193,7 @@ class EditDistance(Evaluator):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     tokens = static.data("tokens", [None, 1], "int64", lod_level=1)
     ...     label = static.data("label", [None, 1], "int64", lod_level=1)

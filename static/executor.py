@@ -2,20 +2,21 @@
 
 import collections
 
-from dygraph import _core, check, to_variable
+from dygraph import _core, to_variable
+from dygraph.core import check
+from dygraph.core.files import path_of
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.files import path_of
+from dygraph.inspect.shown import Shown
 from dygraph.profiler import RecordEvent
-from dygraph.shown import Shown
-from static import reading
-from static.program import OpRole, Program, default_main_program
-from static.scope import Scope, global_scope, scope_guard, set_rate
-from static.variable import Variable
+from dygraph.static import reading
+from dygraph.static.program import OpRole, Program, default_main_program
+from dygraph.static.scope import Scope, global_scope, scope_guard, set_rate
+from dygraph.static.variable import Variable
 
 __all__ = ["Executor", "global_scope", "scope_guard"]
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.errors import PreconditionNotMetError
-from static import passes
-from static.variable_files import require_program, require_scope
+from dygraph.static import passes
+from dygraph.static.variable_files import require_program, require_scope
 
 __all__ = ["fold_inference"]
 
@@ -50,7 +50,8 @@ def fold_inference(program, scope=None):
 
     Examples
     --------
-    >>> import dygraph, numpy as np, static
+    >>> import dygraph, numpy as np
+    >>> from dygraph import static
     >>> net = dygraph.nn.Sequential(
     ...     dygraph.nn.Conv2D(3, 4, 3), dygraph.nn.BatchNorm(4), dygraph.nn.Dropout(0.5))
     >>> image = dygraph.ones([2, 3, 8, 8])

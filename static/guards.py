@@ -4,7 +4,7 @@ import contextlib
 import re
 
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from static.program import default_main_program
+from dygraph.static.program import default_main_program
 
 __all__ = ["device_guard", "name_scope"]
 
@@ -22,7 +22,7 @@ def name_scope(prefix=None):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()) as _, static.name_scope("encoder"):
     ...     x = static.layers.relu(static.data("x", [None, 2]))
     ...     with static.name_scope("block"):
@@ -60,7 +60,7 @@ def device_guard(device=None):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()), static.device_guard("cpu"):
     ...     x = static.layers.relu(static.data("x", [None, 2]))
     >>> x.op.attr("op_device")

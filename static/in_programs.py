@@ -3,14 +3,14 @@
 import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import text
 from dygraph.lr.base import Schedule
 from dygraph.regularizer import L1Decay, L2Decay
-from dygraph.shown import text
-from static.backward import append_backward
-from static.parameters import fill_at_start
-from static.program import OpRole, default_startup_program, program_guard
-from static.scope import global_scope, set_rate
-from static.variable import Variable
+from dygraph.static.backward import append_backward
+from dygraph.static.parameters import fill_at_start
+from dygraph.static.program import OpRole, default_startup_program, program_guard
+from dygraph.static.scope import global_scope, set_rate
+from dygraph.static.variable import Variable
 
 __all__ = ["InPrograms"]
 
@@ -111,7 +111,7 @@ class InPrograms:
                 return pairs
             # A global norm adds its terms in the order of the parameters, as an eager step does.
             order = {p.name: i for i, p in enumerate(program.all_parameters())}
-            common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
+            common = isinstance(self._grad_clip, dygraph.nn.ClipGradByGlobalNorm)
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
             limited = _replaced(pairs, self._grad_clip.clip(chosen))
             for p, g in limited:
@@ -145,7 +145,7 @@ class InPrograms:
         factor = p.optimize_attr.get("learning_rate", 1.0)
         with program.marked(OpRole.Optimize, [p.name, g.name], "/optimizer/"):
             if factor != 1.0:
-                rate = dygraph.functional.scale(rate, scale=float(factor))
+                rate = dygraph.ops.scale(rate, scale=float(factor))
             inputs = {"Param": p, "Grad": g, "LearningRate": rate, **self._state_in(program, p)}
             if not self.has_rate:
                 del inputs["LearningRate"]

@@ -1,8 +1,9 @@
 """Functions of variables of `data`, for indices of any shape; Fluid's ``fluid.embedding``."""
 
-from dygraph import CPUPlace, check, functional
-from static.layers.learnt import looked_up
-from static.layers.making import layer, run
+from dygraph import CPUPlace, ops
+from dygraph.core import check
+from dygraph.static.layers.learnt import looked_up
+from dygraph.static.layers.making import layer, run
 
 __all__ = ["cpu_places", "embedding", "one_hot"]
 
@@ -23,7 +24,7 @@ def embedding(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.embedding(static.data("words", [None, 1], "int64"), [1000, 8]).shape
     (-1, 1, 8)
@@ -45,7 +46,7 @@ def one_hot(input, depth, allow_out_of_range=False):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.one_hot(static.data("label", [None], "int64"), 10).shape
     (-1, 10)
@@ -55,13 +56,13 @@ def one_hot(input, depth, allow_out_of_range=False):
         "depth": check.integer(depth, "one_hot: depth", 1),
         "allow_out_of_range": bool(allow_out_of_range),
     }
-    return run("one_hot", {"X": functional.unsqueeze2(input, axes=[-1])}, attrs)["Out"]
+    return run("one_hot", {"X": ops.unsqueeze2(input, axes=[-1])}, attrs)["Out"]
 
 
 def cpu_places(device_count=None):
     """A list of CPU places; one by default, since the processor is one device.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.cpu_places(2)
     [CPUPlace(), CPUPlace()]
     """

@@ -4,12 +4,12 @@ import numpy as np
 
 import dygraph
 from dygraph.errors import PreconditionNotMetError
-from static.executor import Executor
-from static.input import cpu_places
-from static.layers import data, fc, mean
-from static.optimizer import SGD
-from static.program import Program, program_guard
-from static.scope import Scope, global_scope, scope_guard
+from dygraph.static.executor import Executor
+from dygraph.static.input import cpu_places
+from dygraph.static.layers import data, fc, mean
+from dygraph.static.optimizer import SGD
+from dygraph.static.program import Program, program_guard
+from dygraph.static.scope import Scope, global_scope, scope_guard
 
 __all__ = ["run_check"]
 
@@ -17,7 +17,7 @@ __all__ = ["run_check"]
 def run_check():
     """Train one step eagerly and one as a program, and compare the weights.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.install_check.run_check()
     dygraph works: an eager step and a program's step gave the same weights on CPUPlace().
     """
@@ -41,7 +41,4 @@ def run_check():
             f"run_check: both steps must give weights of 0.5, got {eager.tolist()} eagerly and "
             f"{described.tolist()} by the program"
         )
-    print(
-        "dygraph works: an eager step and a program's step gave the same weights on "
-        f"{place!r}."
-    )
+    print(f"dygraph works: an eager step and a program's step gave the same weights on {place!r}.")

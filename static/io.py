@@ -8,7 +8,8 @@ This module has inference models; `static.variable_files` has single variables,
 import os
 import warnings
 
-from dygraph import _core, files
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -30,12 +31,12 @@ from dygraph.io import (
     shuffle,
     xmap_readers,
 )
-from static.executor import name_of
-from static.loaders import DataLoader, PyReader
-from static.paddle_forms import for_paddle, unknown_to_paddle
-from static.program import Program
-from static.program_state import load, load_program_state, save, set_program_state
-from static.variable_files import (
+from dygraph.static.executor import name_of
+from dygraph.static.loaders import DataLoader, PyReader
+from dygraph.static.paddle_forms import for_paddle, unknown_to_paddle
+from dygraph.static.program import Program
+from dygraph.static.program_state import load, load_program_state, save, set_program_state
+from dygraph.static.variable_files import (
     get_program_parameter,
     get_program_persistable_vars,
     is_persistable,
@@ -112,7 +113,8 @@ def save_inference_model(
 
     Examples
     --------
-    >>> import numpy as np, os, static, tempfile
+    >>> import numpy as np, os, tempfile
+    >>> from dygraph import static
     >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
     >>> with static.program_guard(main, startup):
     ...     x = static.data("x", [None, 3], "float32")
@@ -280,7 +282,8 @@ def load_inference_model(
 
     Examples
     --------
-    >>> import numpy as np, os, static, tempfile
+    >>> import numpy as np, os, tempfile
+    >>> from dygraph import static
     >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
     >>> with static.program_guard(main, startup):
     ...     x = static.data("x", [None, 3], "float32")

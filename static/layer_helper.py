@@ -5,10 +5,10 @@ A function that only calls functions of `dygraph` or `static.layers` describes p
 
 from dygraph import ParamAttr, unique_name
 from dygraph.errors import InvalidArgumentError
-from dygraph.shown import Shown
-from static.layers.making import activated
-from static.parameters import create_parameter, fill_at_start
-from static.program import default_main_program, default_startup_program
+from dygraph.inspect.shown import Shown
+from dygraph.static.layers.making import activated
+from dygraph.static.parameters import create_parameter, fill_at_start
+from dygraph.static.program import default_main_program, default_startup_program
 
 __all__ = ["LayerHelper"]
 
@@ -25,7 +25,7 @@ class LayerHelper(Shown):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> def double(input, name=None):
     ...     helper = static.layer_helper.LayerHelper("double", **locals())
     ...     out = helper.create_variable_for_type_inference(dtype=helper.input_dtype())

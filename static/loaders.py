@@ -2,10 +2,10 @@
 
 import dygraph.io
 import dygraph.io.generator
-from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
-from static import reading
+from dygraph.inspect.shown import Shown
+from dygraph.io.data_feeder import DataFeeder
+from dygraph.static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]
 
@@ -140,7 +140,7 @@ class PyReader(GeneratorLoader):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 1], "int64")
     ...     reader = static.io.PyReader([x])
@@ -190,7 +190,8 @@ class DataLoader(dygraph.io.DataLoader):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 2])
     ...     y = static.data("y", [None, 1], "int64")
@@ -267,7 +268,8 @@ class DataLoader(dygraph.io.DataLoader):
 
         Examples
         --------
-        >>> import numpy as np, static
+        >>> import numpy as np
+        >>> from dygraph import static
         >>> main, startup = static.Program(), static.Program()
         >>> with static.program_guard(main, startup):
         ...     x = static.data("x", [None, 2])

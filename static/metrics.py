@@ -1,6 +1,6 @@
 """Metrics counted in Python from fetched values: those of `dygraph.metrics`.
 
->>> import static
+>>> from dygraph import static
 >>> metric = static.metrics.Accuracy()
 >>> metric.update(value=0.5, weight=2)
 >>> metric.eval()

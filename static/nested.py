@@ -1,6 +1,6 @@
 """Nested lists, tuples and dicts of Variables, for functions of users.
 
->>> from static import nested
+>>> from dygraph.static import nested
 >>> nested.leaves({"b": 1, "a": [2, (3,)]})
 [2, 3, 1]
 >>> nested.packed((0, [0]), [5, 6])

@@ -2,17 +2,17 @@
 
 Examples
 --------
->>> import static
+>>> from dygraph import static
 >>> with static.program_guard(static.Program(), static.Program()):
 ...     image = static.data("image", [None, 1, 28, 28])
 ...     static.nets.simple_img_conv_pool(image, 6, 5, pool_size=2, pool_stride=2).shape
 (-1, 6, 12, 12)
 """
 
-from dygraph import check
 from dygraph import nets as eager
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static import layers
+from dygraph.static import layers
 
 __all__ = [
     "glu", "img_conv_group", "scaled_dot_product_attention", "sequence_conv_pool",
@@ -27,7 +27,7 @@ def simple_img_conv_pool(
 ):  # fmt: skip
     """`layers.conv2d`, then `layers.pool2d`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 1, 28, 28])
     ...     out = static.nets.simple_img_conv_pool(image, 6, 5, 2, 2, act="relu")
@@ -52,7 +52,7 @@ def img_conv_group(
 
     Arguments of the convolutions are one value or a list of them.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 3, 8, 8])
     ...     static.nets.img_conv_group(image, [4, 4], 2, conv_act="relu", pool_stride=2).shape
@@ -98,7 +98,7 @@ def sequence_conv_pool(
 ):  # fmt: skip
     """`layers.sequence_conv`, then `layers.sequence_pool`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
     ...     static.nets.sequence_conv_pool(x, 4, 3).shape
@@ -113,7 +113,8 @@ def sequence_conv_pool(
 def glu(input, dim=-1):
     """Gated linear unit: ``a * sigmoid(b)`` for the halves a and b of `input` along `dim`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.nets.glu(dygraph.to_variable([[2.0, 0.0]])).tolist()
     [[1.0]]
     """
@@ -127,7 +128,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     With several heads `queries`, `keys` and `values`, ``[batch, rows, columns]``, go through a
     `layers.fc` each, as Fluid does; eager Variables do not; see `dygraph.nets`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     q, k = static.data("q", [None, 3, 4]), static.data("k", [None, 5, 4])
     ...     static.nets.scaled_dot_product_attention(q, k, k, num_heads=2).shape

@@ -2,8 +2,8 @@
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from static.listed import ShownList, shown
-from static.variable import as_names
+from dygraph.static.listed import ShownList, shown
+from dygraph.static.variable import as_names
 
 __all__ = ["Operator"]
 
@@ -28,7 +28,7 @@ class Operator:
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> block = static.Program().global_block()
     >>> x, out = (block.create_var(name=n, shape=[2], dtype="float32") for n in ("x", "out"))
     >>> op = block.append_op("scale", {"X": x}, {"Out": out}, {"scale": 2.0})

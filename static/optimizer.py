@@ -3,7 +3,7 @@
 The classes are those of `dygraph.optimizer`, with the same tables of operators and accumulators;
 here they take no parameters, since the program has them.
 
->>> import static
+>>> from dygraph import static
 >>> main, startup = static.Program(), static.Program()
 >>> with static.program_guard(main, startup):
 ...     x = static.data("x", [None, 3], "float32")
@@ -14,16 +14,16 @@ here they take no parameters, since the program has them.
 """
 
 import dygraph
-from static.averages import (
+from dygraph.static.averages import (
     ExponentialMovingAverage,
     Lookahead,
     LookaheadOptimizer,
     ModelAverage,
 )
-from static.dygraph.optimizers import eager_optimizer
-from static.in_programs import InPrograms
-from static.program import computes
-from static.recompute_optimizer import RecomputeOptimizer
+from dygraph.static.dygraph.optimizers import eager_optimizer
+from dygraph.static.in_programs import InPrograms
+from dygraph.static.program import computes
+from dygraph.static.recompute_optimizer import RecomputeOptimizer
 
 __all__ = [
     "SGD", "Momentum", "Adagrad", "Adam", "AdamW", "Adamax", "Dpsgd", "DecayedAdagrad", "Adadelta",

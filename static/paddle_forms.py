@@ -7,8 +7,8 @@ than those of a program: `for_paddle` adds them.
 
 from dygraph import _core, unique_name
 from dygraph.errors import ArgumentTypeError, kind_of
-from static import paddle_operators, passes
-from static.program import OpRole, Program
+from dygraph.static import paddle_operators, passes
+from dygraph.static.program import OpRole, Program
 
 __all__ = ["for_paddle", "unknown_to_paddle"]
 
@@ -37,7 +37,8 @@ def unknown_to_paddle(program):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main):
     ...     x = static.data("x", [None, 6, 8], "float32")
@@ -98,7 +99,7 @@ def for_paddle(program):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main):
     ...     x = static.data("x", [None, 6], "float32")

@@ -1,9 +1,10 @@
 """Parameters and other initialised variables: one operator in the startup program each."""
 
-from dygraph import ParamAttr, check, functional, initializer, unique_name
+from dygraph import ParamAttr, initializer, ops, unique_name
+from dygraph.core import check
 from dygraph.errors import OutOfRangeError, UnimplementedError
 from dygraph.nn.layer import Layer
-from static.program import computes, default_main_program, default_startup_program
+from dygraph.static.program import computes, default_main_program, default_startup_program
 
 __all__ = ["WeightNormParamAttr", "create_global_var", "create_parameter"]
 
@@ -23,7 +24,7 @@ class WeightNormParamAttr(ParamAttr):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3])
     ...     attr = static.WeightNormParamAttr(dim=1, name="w")
@@ -52,8 +53,8 @@ class WeightNormParamAttr(ParamAttr):
             )
         axes = [i for i in range(rank) if self.dim is None or i != self.dim % rank]
         if not axes:
-            return functional.abs(v)
-        return functional.sqrt(functional.reduce_sum(v * v, dim=axes, keep_dim=True))
+            return ops.abs(v)
+        return ops.sqrt(ops.reduce_sum(v * v, dim=axes, keep_dim=True))
 
 
 def create_parameter(
@@ -81,7 +82,7 @@ def create_parameter(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     w = static.create_parameter([3, 4], "float32", name="w")
     >>> w.name, w.persistable, w.stop_gradient
@@ -142,7 +143,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
 
     Inside `dygraph.guard` it is an eager Variable.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     steps = static.create_global_var([1], 0.0, "float32", persistable=True, name="steps")
     >>> steps.shape
@@ -150,7 +151,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
     """
     name = name or unique_name.generate("global_var")
     if computes():
-        variable = functional.fill_constant(shape=shape, dtype=dtype, value=float(value))
+        variable = ops.fill_constant(shape=shape, dtype=dtype, value=float(value))
         variable.name, variable.persistable = name, bool(persistable)
         return variable
     block = default_main_program().global_block()

@@ -2,9 +2,9 @@
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.watch import user_line
-from static.program import Program
-from static.scope import Scope
+from dygraph.inspect.watch import user_line
+from dygraph.static.program import Program
+from dygraph.static.scope import Scope
 
 __all__ = ["about", "add", "apply", "names"]
 
@@ -12,7 +12,7 @@ __all__ = ["about", "add", "apply", "names"]
 def names():
     """Names of all passes, sorted, with those of loaded libraries.
 
-    >>> import static
+    >>> from dygraph import static
     >>> {"fold_inference", "prune", "recompute"} <= set(static.passes.names())
     True
     """
@@ -29,7 +29,7 @@ def about(name):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> print("\n".join(static.passes.about("prune").splitlines()[1:]))
         feeds: a list of strings, default []; the variables that are given
         fetches: a list of strings, default []; the variables that are wanted, at least one
@@ -68,7 +68,7 @@ def apply(name, program, scope=None, **options):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main):
     ...     x = static.data("x", [None, 4])
@@ -119,7 +119,7 @@ def add(name, function, what, options=()):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> def with_rate(program, scope, rate=0.5):
     ...     for block in program.blocks:
     ...         for op in block.ops:

@@ -1,6 +1,7 @@
 """Where the time of a run goes: `dygraph.profiler`, which sees the operators of programs too.
 
->>> import numpy as np, static
+>>> import numpy as np
+>>> from dygraph import static
 >>> main = static.Program()
 >>> with static.program_guard(main):
 ...     y = static.layers.relu(static.data("x", [None, 2], "float32"))

@@ -9,6 +9,8 @@ import numpy as np
 
 import dygraph
 from dygraph import _core, unique_name
+from dygraph.autograd.recording import modes
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -17,16 +19,14 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.recording import modes
-from dygraph.variable import Parameter as EagerParameter
-from dygraph.watch import user_line
-from static import marks, views
-from static.block import Block
-from static.codes import OpRole
-from static.listed import ShownList
-from static.operator import Operator
-from static.unknown_sizes import Sizes
-from static.variable import Parameter, Variable
+from dygraph.inspect.watch import user_line
+from dygraph.static import marks, views
+from dygraph.static.block import Block
+from dygraph.static.codes import OpRole
+from dygraph.static.listed import ShownList
+from dygraph.static.operator import Operator
+from dygraph.static.unknown_sizes import Sizes
+from dygraph.static.variable import Parameter, Variable
 
 __all__ = [
     "Block", "OpRole", "Operator", "Parameter", "Program", "Variable", "default_main_program",
@@ -55,7 +55,7 @@ class Program:
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main):
     ...     x = static.data("x", shape=[None, 13], dtype="float32")
@@ -173,7 +173,7 @@ class Program:
     def create_block(self, parent_idx=None, forward_idx=None):
         """Add a block inside another, by default the current one, and append to it from here on.
 
-        >>> import static
+        >>> from dygraph import static
         >>> program = static.Program()
         >>> inner = program.create_block()
         >>> inner.parent_idx, program.current_block().idx

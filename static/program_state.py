@@ -5,7 +5,8 @@ import os
 import numpy as np
 
 import dygraph
-from dygraph import _core, files, saving
+from dygraph import _core, saving
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -13,8 +14,8 @@ from dygraph.errors import (
     MissingFileError,
     kind_of,
 )
-from static.variable import Variable
-from static.variable_files import (
+from dygraph.static.variable import Variable
+from dygraph.static.variable_files import (
     is_parameter,
     is_persistable,
     put,
@@ -53,7 +54,8 @@ def save(program, model_path, scope=None):
 
     Examples
     --------
-    >>> import os, static, tempfile
+    >>> import os, tempfile
+    >>> from dygraph import static
     >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
     >>> with static.program_guard(main, startup):
     ...     w = static.create_parameter([2, 3], "float32", name="w_of_save")
@@ -101,7 +103,8 @@ def load(program, model_path, executor=None, var_list=None, scope=None):
 
     Examples
     --------
-    >>> import os, static, tempfile
+    >>> import os, tempfile
+    >>> from dygraph import static
     >>> main, startup = static.Program(), static.Program()
     >>> with static.program_guard(main, startup):
     ...     w = static.create_parameter([2, 3], "float32", name="w_of_load")
@@ -167,7 +170,8 @@ def load_program_state(model_path, var_list=None):
 
     Examples
     --------
-    >>> import os, static, tempfile
+    >>> import os, tempfile
+    >>> from dygraph import static
     >>> path = os.path.join(tempfile.mkdtemp(), "net")
     >>> static.save(static.Program(), path)
     >>> static.io.load_program_state(path)
@@ -216,7 +220,8 @@ def set_program_state(program, state_dict, scope=None):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> w = main.global_block().create_parameter([2], "float32", "w")
     >>> scope = static.Scope()

@@ -11,8 +11,8 @@ import threading
 
 import numpy as np
 
-from dygraph import _core, check, reader, unique_name
-from dygraph.data_feeder import DataFeeder
+from dygraph import _core, reader, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     EOFException,
@@ -20,9 +20,10 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.shown import Shown
-from static.program import Program, default_main_program, default_startup_program
-from static.variable import Variable
+from dygraph.inspect.shown import Shown
+from dygraph.io.data_feeder import DataFeeder
+from dygraph.static.program import Program, default_main_program, default_startup_program
+from dygraph.static.variable import Variable
 
 __all__ = ["Reader", "Source", "declare_reader", "read", "split"]
 
@@ -165,7 +166,8 @@ class Reader(Variable):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> main, startup = static.Program(), static.Program()
     >>> with static.program_guard(main, startup):
     ...     reader = static.layers.py_reader(2, shapes=[[-1, 2]], dtypes=["float32"])

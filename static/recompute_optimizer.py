@@ -1,8 +1,8 @@
 """Training that keeps only checkpoints of the forward pass (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
-from static.backward import append_backward
+from dygraph.inspect.shown import Shown
+from dygraph.static.backward import append_backward
 
 __all__ = ["RecomputeOptimizer"]
 
@@ -19,7 +19,7 @@ class RecomputeOptimizer(Shown):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main, static.Program()):
     ...     x = static.data("x", [None, 4])

@@ -1,10 +1,10 @@
 """Programs as Python source that rebuilds them.
 
->>> import static
+>>> from dygraph import static
 >>> program = static.Program()
 >>> x = program.global_block().create_var(name="x", shape=[2], dtype="float32")
 >>> print(static.to_code(program))
-import static
+from dygraph import static
 <BLANKLINE>
 program = static.Program()
 block = program.block(0)
@@ -16,8 +16,8 @@ import math
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
-from static.program import Program
-from static.variable import Parameter
+from dygraph.static.program import Program
+from dygraph.static.variable import Parameter
 
 __all__ = ["to_code"]
 
@@ -42,7 +42,7 @@ def to_code(program, name="program"):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main):
     ...     y = static.layers.relu(static.data("x", [None, 3], "float32"))
@@ -56,7 +56,7 @@ def to_code(program, name="program"):
     if not isinstance(name, str) or not name.isidentifier():
         raise ArgumentTypeError(f"to_code: name must be a name of Python, got {name!r}")
     binary = program.serialize_to_string()
-    lines = ["import static", ""]
+    lines = ["from dygraph import static", ""]
     bare = Program(program.desc)
     for block in bare.blocks:
         block.set_ops(block.ops)  # an edit, which normalises the indices of blocks

@@ -3,8 +3,8 @@
 Several of Fluid's modules serve both modes and are in `dygraph`; they can be imported under
 ``static`` as well, as the same modules. There is no module ``paddle``: it would hide an installed
 Paddle, or be hidden by it. Scripts for Fluid change only their import lines,
-``import paddle.fluid as fluid`` to ``import static as fluid``, ``import paddle`` to
-``import static as paddle``.
+``import paddle.fluid as fluid`` to ``import dygraph.static as fluid``, ``import paddle`` to
+``import dygraph.static as paddle``.
 """
 
 import importlib
@@ -16,14 +16,14 @@ __all__ = ["MODULES", "find", "install"]
 
 MODULES = {
     "clip": "dygraph.clip",
-    "data_feeder": "dygraph.data_feeder",
+    "data_feeder": "dygraph.io.data_feeder",
     "dataset": "dygraph.dataset",
     "debuger": "static.debugger",
     "fluid": "static",
     "framework": "static",
     "initializer": "dygraph.initializer",
-    "lod_tensor": "dygraph.data_feeder",
-    "param_attr": "dygraph.param_attr",
+    "lod_tensor": "dygraph.io.data_feeder",
+    "param_attr": "dygraph.nn.param_attr",
     "reader": "dygraph.reader",
     "regularizer": "dygraph.regularizer",
     "unique_name": "dygraph.unique_name",

@@ -1,10 +1,11 @@
 """Fluid's ``core.VarDesc.VarType`` and ``core.SelectedRows``."""
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
-from dygraph.shown import Shown
-from static import core
+from dygraph.inspect.shown import Shown
+from dygraph.static import core
 
 __all__ = ["SelectedRows", "VarDesc"]
 
@@ -12,7 +13,7 @@ __all__ = ["SelectedRows", "VarDesc"]
 class VarType:
     """Fluid's types: element types, which stand for a dtype, and kinds, which stand for ``type``.
 
-    >>> import static
+    >>> from dygraph import static
     >>> kinds = static.core.VarDesc.VarType
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None], kinds.INT64)
@@ -32,7 +33,7 @@ class VarType:
 class VarDesc:
     """The namespace of Fluid's `VarType`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.core.VarDesc.VarType.FP32
     dygraph.float32
     """
@@ -55,7 +56,8 @@ class SelectedRows(Shown):
     holds, or empty ones, by ``get_selected_rows()``, and takes what they are set to as soon as
     there is one number for each row.
 
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> variable = static.Scope().var("g")
     >>> rows = variable.get_selected_rows()
     >>> rows.set_height(4)

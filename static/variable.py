@@ -7,12 +7,13 @@ computing.
 import math
 import sys
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import modes
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.recording import modes
-from dygraph.watch import is_own_file
-from static import views
-from static.unknown_sizes import Unknown
+from dygraph.inspect.watch import is_own_file
+from dygraph.static import views
+from dygraph.static.unknown_sizes import Unknown
 
 __all__ = ["Parameter", "Variable"]
 
@@ -38,7 +39,7 @@ class Variable(_core.Symbol):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> block = static.Program().global_block()
     >>> x = block.create_var(name="x", shape=[-1, 16], dtype="float32")
     >>> x.name, x.shape, x.persistable

@@ -1,6 +1,7 @@
 """Variables of programs in files: Fluid's stream of tensors, one file each or one for all."""
 
-from dygraph import _core, files
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -8,10 +9,10 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from static.executor import Executor
-from static.program import Program, default_main_program
-from static.scope import Scope, global_scope
-from static.variable import Parameter, Variable
+from dygraph.static.executor import Executor
+from dygraph.static.program import Program, default_main_program
+from dygraph.static.scope import Scope, global_scope
+from dygraph.static.variable import Parameter, Variable
 
 __all__ = [
     "get_program_parameter", "get_program_persistable_vars", "load_params", "load_persistables",
@@ -37,7 +38,7 @@ def is_persistable(variable):
 def get_program_parameter(program):
     """The parameters of a program.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.io.get_program_parameter(static.Program())
     []
     """
@@ -49,7 +50,7 @@ def get_program_parameter(program):
 def get_program_persistable_vars(program):
     """The variables of a program that outlive a run: parameters and optimizer states.
 
-    >>> import static
+    >>> from dygraph import static
     >>> static.io.get_program_persistable_vars(static.Program())
     []
     """
@@ -209,7 +210,8 @@ def save_vars(
 
     Examples
     --------
-    >>> import os, numpy as np, static, tempfile
+    >>> import os, numpy as np, tempfile
+    >>> from dygraph import static
     >>> main, scope, folder = static.Program(), static.Scope(), tempfile.mkdtemp()
     >>> w = main.global_block().create_var(name="w", shape=[2], dtype="float32")
     >>> scope.var("w").set(np.ones(2, "float32"))
@@ -269,7 +271,8 @@ def load_vars(
 
     Examples
     --------
-    >>> import numpy as np, static, tempfile
+    >>> import numpy as np, tempfile
+    >>> from dygraph import static
     >>> main, scope, folder = static.Program(), static.Scope(), tempfile.mkdtemp()
     >>> w = main.global_block().create_var(name="w", shape=[2], dtype="float32")
     >>> scope.var("w").set(np.ones(2, "float32"))
@@ -297,7 +300,8 @@ def save_params(executor, dirname, main_program=None, filename=None, scope=None)
 
     Examples
     --------
-    >>> import os, static, tempfile
+    >>> import os, tempfile
+    >>> from dygraph import static
     >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
     >>> with static.program_guard(main, startup):
     ...     w = static.create_parameter([2, 3], "float32", name="w")
@@ -320,7 +324,8 @@ def save_persistables(executor, dirname, main_program=None, filename=None, scope
 
     Examples
     --------
-    >>> import static, tempfile
+    >>> import tempfile
+    >>> from dygraph import static
     >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
     >>> with static.program_guard(main, startup):
     ...     x = static.data("x", [None, 3], "float32")

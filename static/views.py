@@ -2,8 +2,8 @@
 
 from html import escape
 
-from static import marks
-from static.codes import attribute_code, role_of, slots_code, type_code
+from dygraph.static import marks
+from dygraph.static.codes import attribute_code, role_of, slots_code, type_code
 
 _ROWS = 200  # of a table; others are counted
 _COLOURS = {"forward": "#1155cc", "backward": "#cc0000", "update": "#38761d"}

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-import static
-from dygraph import unique_name
+from dygraph import static, unique_name
 
 
 def trained(optimizer=None):

@@ -30,10 +30,9 @@ from pathlib import Path
 import dygraph
 import fuzz_models
 import fuzzing
-import static
 import test_fuzz_files
 import wire_tree
-from dygraph import _core
+from dygraph import _core, static
 from dygraph.errors import DygraphError
 
 TURNS = 20  # of a loop, which damage may make endless

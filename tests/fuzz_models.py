@@ -6,9 +6,8 @@ import warnings
 import numpy as np
 
 import dygraph
-import static
-from dygraph import _core, nn
-from static import io, layers
+from dygraph import _core, nn, static
+from dygraph.static import io, layers
 
 R = np.random.default_rng(0)
 

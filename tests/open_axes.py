@@ -12,8 +12,7 @@ import numpy as np
 
 import dygraph
 import op_contract
-import static
-from dygraph import _core, jit, unique_name
+from dygraph import _core, jit, static, unique_name
 from example_calls import leaves, rebuilt
 
 FURTHER = (lambda n: n + 1, lambda n: 2 * n + 1, lambda n: max(n - 1, 1), lambda n: 1)

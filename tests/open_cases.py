@@ -19,8 +19,8 @@ from test_layers_values import (
 )  # fmt: skip
 
 import dygraph
-import static
-from static import layers, nets
+from dygraph import static
+from dygraph.static import layers, nets
 
 ROW, COLUMN = signed(1, 4), signed(3, 1)
 WORDS = ints(7, 3, 4)

@@ -7,8 +7,7 @@ import numpy as np
 
 import op_test
 import op_values
-import static
-from dygraph import _core
+from dygraph import _core, static
 from dygraph.errors import InvalidArgumentError
 
 

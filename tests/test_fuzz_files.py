@@ -16,8 +16,7 @@ import pytest
 
 import dygraph
 import fuzzing
-import static
-from dygraph import nn, saving
+from dygraph import nn, saving, static
 from dygraph.errors import DygraphError
 
 ALLOWED = (DygraphError, MemoryError)

@@ -367,7 +367,7 @@ std::string Document(const OpInfo& op) {
 
 void AddOperatorFunctions(PyObject* module) {
   if (!BoundType.tp_name) {
-    BoundType.tp_name = "dygraph.functional.Operator";
+    BoundType.tp_name = "dygraph.ops.Operator";
     BoundType.tp_basicsize = sizeof(Bound);
     BoundType.tp_flags = Py_TPFLAGS_DEFAULT;
     if (PyType_Ready(&BoundType) < 0) ThrowPythonError();
@@ -404,7 +404,7 @@ void AddOperatorFunctions(PyObject* module) {
     f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
               METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
     PyObject* self = Bind(f.get());
-    PyObject* module_name = PyUnicode_FromString("dygraph.functional");
+    PyObject* module_name = PyUnicode_FromString("dygraph.ops");
     PyObject* function = PyCFunction_NewEx(&f->def, self, module_name);
     Py_DECREF(module_name);
     Py_DECREF(self);

@@ -8,9 +8,9 @@ import collections
 import functools
 import re
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 
 __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]
 

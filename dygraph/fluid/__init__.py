@@ -2,7 +2,7 @@
 
 In that process ``paddle.fluid`` and ``paddle.v2.fluid`` are ``dygraph.static``, and ``paddle`` has
 the names that such scripts use: ``batch``, ``dataset``, ``reader``, ``fluid``, ``v2``. A program of
-one's own changes its import line instead, ``import static as fluid``, and may import Paddle beside.
+one's own changes its import line instead, ``import dygraph.static as fluid``, and may import Paddle beside.
 """
 
 import importlib
@@ -78,7 +78,7 @@ def install():
         raise PreconditionNotMetError(
             "dygraph.fluid: paddle.fluid can be ours only in a process without Paddle, got "
             f"'{getattr(there, '__file__', 'a module paddle')}', which is imported. Change the "
-            "script's import line: import static as fluid"
+            "script's import line: import dygraph.static as fluid"
         )
     import dygraph
 

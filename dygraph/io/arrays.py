@@ -5,8 +5,8 @@ import numbers
 
 import numpy as np
 
-from dygraph import check
 from dygraph._core import Variable
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.io.dataset import Dataset, Subset, TensorDataset
 

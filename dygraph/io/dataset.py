@@ -5,9 +5,9 @@ import itertools
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "ConcatDataset",

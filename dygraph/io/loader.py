@@ -2,17 +2,18 @@
 
 import itertools
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown, text
 from dygraph.io.pools import Processes, Serial, Threads
 from dygraph.io.sampler import BatchSampler
 from dygraph.io.worker import END, Failure, Job, raise_failure
-from dygraph.shown import Shown, text
 
 __all__ = ["DataLoader"]
 

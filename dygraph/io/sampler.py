@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.shown import Shown
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "BatchSampler",

@@ -10,9 +10,9 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.errors import PreconditionNotMetError
+from dygraph.inspect.shown import Shown
 from dygraph.io.collate import gather, to_variables
 from dygraph.io.sampler import batches
-from dygraph.shown import Shown
 
 __all__ = ["get_worker_info", "sample_rng"]
 

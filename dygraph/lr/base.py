@@ -1,7 +1,8 @@
 """Base of all schedules: their state, checks of rates."""
 
-from dygraph import check, shown
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect import shown
 
 
 class Schedule:

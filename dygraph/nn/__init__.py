@@ -1,7 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
+from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find, names_of
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *
 from dygraph.nn.common import *

@@ -1,7 +1,9 @@
-"""The losses of `dygraph.losses` as layers."""
+"""The losses of `dygraph.functions.losses` as layers."""
 
-from dygraph import _core, check, loss_parts, losses
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import loss_parts, losses
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -127,7 +129,7 @@ class BCEWithLogitsLoss(LossLayer):
 
 
 class CrossEntropyLoss(LossLayer):
-    """``-log(softmax(input)[label])``; see `dygraph.functional.softmax_cross_entropy`.
+    """``-log(softmax(input)[label])``; see `dygraph.ops.softmax_cross_entropy`.
 
     Parameters
     ----------
@@ -402,7 +404,7 @@ class TripletMarginLoss(_MarginLoss):
 
 
 class PoissonNLLLoss(LossLayer):
-    """``exp(input) - label * input``; see `dygraph.functional.poisson_nll_loss`.
+    """``exp(input) - label * input``; see `dygraph.ops.poisson_nll_loss`.
 
     >>> import dygraph
     >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
@@ -441,7 +443,7 @@ class GaussianNLLLoss(LossLayer):
 
 
 class CTCLoss(LossLayer):
-    """Connectionist temporal classification; see `dygraph.functional.ctc_loss`.
+    """Connectionist temporal classification; see `dygraph.ops.ctc_loss`.
 
     Parameters
     ----------

@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.sizes import Size, asking_line
 from dygraph.errors import (
     InvalidArgumentError,
     OutOfRangeError,
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.shown import Shown
-from dygraph.sizes import Size, asking_line
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Steps", "map_states"]
 

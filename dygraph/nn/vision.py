@@ -1,7 +1,9 @@
 """Layers that resize, pad and rearrange images."""
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import images
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -18,7 +20,7 @@ ops = _core.ops
 
 
 class Upsample(Layer):
-    """Resize images or volumes; see `dygraph.functional.interpolate`.
+    """Resize images or volumes; see `dygraph.ops.interpolate`.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ import sys
 
 import dygraph as _eager
 from dygraph.errors import did_you_mean
-from static.dygraph.fc import FC
+from dygraph.static.dygraph.fc import FC
 
 _NAMES = """
 BCELoss BackwardStrategy BatchNorm BilinearTensorProduct Conv2D Conv2DTranspose Conv3D

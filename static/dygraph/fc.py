@@ -2,7 +2,8 @@
 
 import math
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn import Layer
 from dygraph.nn.activation import activation

@@ -2,7 +2,7 @@
 
 import gc
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import PreconditionNotMetError
 from dygraph.nn import Layer
 

@@ -1,12 +1,12 @@
 """Fluid's layers: functions that append operators, and parameters where they have any.
 
-Every function of `dygraph.functional` is here as well: on variables of a program it appends, on
+Every function of `dygraph.ops` is here as well: on variables of a program it appends, on
 eager Variables it computes.
 """
 
 import dygraph
-from dygraph import functional
-from static.layers import (
+from dygraph import ops
+from dygraph.static.layers import (
     activation,
     arithmetic,
     arrays,
@@ -38,39 +38,39 @@ from static.layers import (
     switch,
     tensor,
 )
-from static.layers.activation import *
-from static.layers.arithmetic import *
-from static.layers.arrays import *
-from static.layers.beams import *
-from static.layers.cells import *
-from static.layers.choices import *
-from static.layers.convolution import *
-from static.layers.data import data
-from static.layers.decoding import *
-from static.layers.distributions import *
-from static.layers.dynamic_rnn import *
-from static.layers.helpers import *
-from static.layers.if_else import *
-from static.layers.image import *
-from static.layers.learnt import *
-from static.layers.loops import *
-from static.layers.loss import *
-from static.layers.making import layer
-from static.layers.manipulation import *
-from static.layers.metric import *
-from static.layers.normalization import *
-from static.layers.printing import *
-from static.layers.python_function import *
-from static.layers.random import *
-from static.layers.ranked import *
-from static.layers.reader import *
-from static.layers.recurrent import *
-from static.layers.schedules import *
-from static.layers.sequence import *
-from static.layers.static_rnn import *
-from static.layers.switch import *
-from static.layers.tensor import *
-from static.parameters import create_global_var, create_parameter
+from dygraph.static.layers.activation import *
+from dygraph.static.layers.arithmetic import *
+from dygraph.static.layers.arrays import *
+from dygraph.static.layers.beams import *
+from dygraph.static.layers.cells import *
+from dygraph.static.layers.choices import *
+from dygraph.static.layers.convolution import *
+from dygraph.static.layers.data import data
+from dygraph.static.layers.decoding import *
+from dygraph.static.layers.distributions import *
+from dygraph.static.layers.dynamic_rnn import *
+from dygraph.static.layers.helpers import *
+from dygraph.static.layers.if_else import *
+from dygraph.static.layers.image import *
+from dygraph.static.layers.learnt import *
+from dygraph.static.layers.loops import *
+from dygraph.static.layers.loss import *
+from dygraph.static.layers.making import layer
+from dygraph.static.layers.manipulation import *
+from dygraph.static.layers.metric import *
+from dygraph.static.layers.normalization import *
+from dygraph.static.layers.printing import *
+from dygraph.static.layers.python_function import *
+from dygraph.static.layers.random import *
+from dygraph.static.layers.ranked import *
+from dygraph.static.layers.reader import *
+from dygraph.static.layers.recurrent import *
+from dygraph.static.layers.schedules import *
+from dygraph.static.layers.sequence import *
+from dygraph.static.layers.static_rnn import *
+from dygraph.static.layers.switch import *
+from dygraph.static.layers.tensor import *
+from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
     activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
@@ -83,15 +83,15 @@ _OTHERS: dict = {}  # operators without a layer function of their own, as they a
 
 def __getattr__(name):
     if name not in _OTHERS:
-        if name not in functional.__all__:
+        if name not in ops.__all__:
             hint = dygraph.errors.did_you_mean(name, __dir__())
             raise AttributeError(f"static.layers has no function '{name}'.{hint}")
-        _OTHERS[name] = layer(getattr(functional, name))
+        _OTHERS[name] = layer(getattr(ops, name))
     return _OTHERS[name]
 
 
 def __dir__():
-    return sorted({*__all__, *functional.__all__})
+    return sorted({*__all__, *ops.__all__})
 
 
 __all__ = sorted([

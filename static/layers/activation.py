@@ -4,7 +4,8 @@ Each is the operator of its name with Fluid's arguments; ``name`` names the resu
 
 Examples
 --------
->>> import dygraph, static
+>>> import dygraph
+>>> from dygraph import static
 >>> static.layers.relu(dygraph.to_variable([-1.0, 2.0])).tolist()
 [0.0, 2.0]
 >>> with static.program_guard(static.Program()):
@@ -12,8 +13,8 @@ Examples
 'bent.tmp_0'
 """
 
-from dygraph import functional
-from static.layers.making import attributes, layer, run, table
+from dygraph import ops
+from dygraph.static.layers.making import attributes, layer, run, table
 
 _FUNCTIONS = table([
     ("abs(x, name=None)", "The absolute value."),
@@ -80,12 +81,13 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def log_softmax(input, axis=None, dtype=None, name=None):
     """log(softmax(input)) along `axis`, by default the last; `dtype` casts first.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.log_softmax(dygraph.to_variable([0.0])).tolist()
     [0.0]
     """
     if dtype is not None:
-        input = functional.cast(input, dtype)
+        input = ops.cast(input, dtype)
     return run("log_softmax", {"X": input}, {"axis": -1 if axis is None else axis})["Out"]
 
 

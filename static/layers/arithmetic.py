@@ -2,7 +2,8 @@
 
 Examples
 --------
->>> import dygraph, static
+>>> import dygraph
+>>> from dygraph import static
 >>> x, y = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]]), dygraph.to_variable([10.0, 20.0])
 >>> static.layers.elementwise_add(x, y, axis=0).tolist()
 [[11.0, 12.0], [23.0, 24.0]]
@@ -10,8 +11,8 @@ Examples
 [[False, False], [False, False]]
 """
 
-from dygraph import check
-from static.layers.making import attributes, into, layer, run, table
+from dygraph.core import check
+from dygraph.static.layers.making import attributes, into, layer, run, table
 
 _BINARY = {
     "add": "x + y", "sub": "x - y", "mul": "x y", "div": "x / y", "max": "The greater of x and y",
@@ -72,7 +73,8 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     """Whether ``|input - other| <= atol + rtol |other|`` everywhere: one bool.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.allclose(dygraph.ones([2]), dygraph.ones([2])).item()
     True
     """
@@ -87,7 +89,8 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
 def cross(input, other, dim=None):
     """The cross product along `dim`; None: the first axis of size 3.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x, y = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
     >>> static.layers.cross(x, y).tolist()
     [0.0, 0.0, 1.0]
@@ -99,7 +102,8 @@ def cross(input, other, dim=None):
 def sums(input, out=None):
     """The sum of a list of variables of one shape; `out`, if given, is set to it.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
     [2.0, 2.0]
     """
@@ -111,7 +115,8 @@ def sums(input, out=None):
 def cumsum(x, axis=None, exclusive=None, reverse=None):
     """Cumulative sums along `axis`; None: along the last axis.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.cumsum(dygraph.to_variable([1.0, 2.0, 3.0]), exclusive=True).tolist()
     [0.0, 1.0, 3.0]
     """
@@ -123,7 +128,8 @@ def cumsum(x, axis=None, exclusive=None, reverse=None):
 def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
     """log(sum(exp(x))) over `dim`: an axis or several; None or none: over all.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> round(static.layers.logsumexp(dygraph.to_variable([0.0, 0.0])).item(), 4)
     0.6931
     """
@@ -137,7 +143,8 @@ def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
     """``input + value * tensor1 * tensor2``; `out`, if given, is set to it.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> one = dygraph.ones([2])
     >>> static.layers.addcmul(one, one, one, value=3.0).tolist()
     [4.0, 4.0]
@@ -150,7 +157,8 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 def clamp(input, min=None, max=None, output=None, name=None):
     """Every element clipped to [min, max]; None: no bound. `output` is set to it.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
     [0.0, 0.5, 1.0]
     """
@@ -162,7 +170,7 @@ def clamp(input, min=None, max=None, output=None, name=None):
 def increment(x, value=1.0, in_place=True):
     """``x + value``, written to ``x`` itself unless `in_place` is False.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     i = static.layers.fill_constant([1], "int64", 0)
     ...     static.layers.increment(i) is i

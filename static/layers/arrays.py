@@ -5,14 +5,15 @@ On eager Variables an array is a Python list.
 Examples
 --------
 >>> import dygraph
->>> from static import layers
+>>> from dygraph.static import layers
 >>> zero = dygraph.to_variable([0])
 >>> array = layers.array_write(dygraph.to_variable([1.0, 2.0]), zero)
 >>> layers.array_read(array, zero).tolist(), layers.array_length(array).tolist()
 ([1.0, 2.0], [1])
 """
 
-from dygraph import _core, check, to_variable, unique_name
+from dygraph import _core, to_variable, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -20,9 +21,9 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from static import bodies
-from static.layers.making import layer, run
-from static.program import Variable, computes, default_main_program
+from dygraph.static import bodies
+from dygraph.static.layers.making import layer, run
+from dygraph.static.program import Variable, computes, default_main_program
 
 __all__ = ["array_length", "array_read", "array_write", "create_array", "tensor_array_to_tensor"]
 
@@ -101,7 +102,7 @@ def create_array(dtype):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.create_array("float32").type
     'LOD_TENSOR_ARRAY'
@@ -137,8 +138,8 @@ def array_write(x, i, array=None):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     i = layers.fill_constant([1], "int64", 0)
     ...     array = layers.array_write(layers.fill_constant([2], "float32", 7.0), i)
@@ -206,7 +207,7 @@ def array_read(array, i):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> array = [dygraph.to_variable([1.0]), dygraph.to_variable([2.0])]
     >>> layers.array_read(array, dygraph.to_variable([1])).tolist()
     [2.0]
@@ -248,7 +249,7 @@ def array_length(array):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> layers.array_length([dygraph.to_variable([1.0]), dygraph.to_variable([2.0])]).tolist()
     [2]
     """
@@ -294,7 +295,7 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> array = [dygraph.to_variable([1.0]), dygraph.to_variable([2.0, 3.0])]
     >>> joined, sizes = layers.tensor_array_to_tensor(array, axis=0)
     >>> joined.tolist(), sizes.tolist()

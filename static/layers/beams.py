@@ -1,8 +1,8 @@
 """Beam search on ragged batches: one step, and the sequences that the steps make up."""
 
-from dygraph import check
-from static.layers.arrays import whole
-from static.layers.making import layer, run
+from dygraph.core import check
+from dygraph.static.layers.arrays import whole
+from dygraph.static.layers.making import layer, run
 
 __all__ = ["beam_search", "beam_search_decode"]
 
@@ -53,7 +53,7 @@ def beam_search(
     One source, one beam, two candidates for the next id:
 
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> def beams(array):
     ...     return dygraph.to_variable(np.array(array), lod=[[0, 1], [0, 1]])
     >>> ids, scores = layers.beam_search(
@@ -112,7 +112,7 @@ def beam_search_decode(ids, scores, beam_size, end_id, name=None):
     One source, two beams, two steps; the second step ends one sequence with id 1:
 
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> def column(numbers, dtype, lod):
     ...     return dygraph.to_variable(np.array(numbers, dtype)[:, None], lod=lod)
     >>> first, second = [[0, 1], [0, 2]], [[0, 2], [0, 1, 2]]

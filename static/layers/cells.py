@@ -3,19 +3,28 @@
 import copy
 
 import dygraph
-from dygraph import ParamAttr, check, unique_name
+from dygraph import ParamAttr, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.nn.activation import activation
-from dygraph.shown import Shown
-from static import bodies, nested
-from static.layers.arithmetic import matmul
-from static.layers.learnt import known
-from static.layers.manipulation import concat, reshape, reverse, slice, split, squeeze, transpose
-from static.layers.sequence import sequence_mask
-from static.layers.static_rnn import StaticRNN
-from static.layers.tensor import fill_constant_batch_size_like, shape
-from static.parameters import create_parameter
-from static.program import Variable
+from dygraph.static import bodies, nested
+from dygraph.static.layers.arithmetic import matmul
+from dygraph.static.layers.learnt import known
+from dygraph.static.layers.manipulation import (
+    concat,
+    reshape,
+    reverse,
+    slice,
+    split,
+    squeeze,
+    transpose,
+)
+from dygraph.static.layers.sequence import sequence_mask
+from dygraph.static.layers.static_rnn import StaticRNN
+from dygraph.static.layers.tensor import fill_constant_batch_size_like, shape
+from dygraph.static.parameters import create_parameter
+from dygraph.static.program import Variable
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "rnn"]
 
@@ -30,7 +39,7 @@ class RNNCell(Shown):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> class Sum(static.layers.RNNCell):
     ...     state_shape = [3]
     ...     def call(self, inputs, states):
@@ -93,7 +102,7 @@ class RNNCell(Shown):
         Examples
         --------
         >>> import dygraph
-        >>> from static import layers
+        >>> from dygraph.static import layers
         >>> cell = layers.LSTMCell(hidden_size=2)
         >>> h, c = cell.get_initial_states(dygraph.ones([3, 7]), init_value=0.5)
         >>> h.shape, c.tolist()
@@ -202,8 +211,8 @@ class GRUCell(_Gates):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     cell = layers.GRUCell(hidden_size=4)
     ...     outputs, last = layers.rnn(cell, static.data("x", [None, 7, 3]))
@@ -253,8 +262,8 @@ class LSTMCell(_Gates):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     cell = layers.LSTMCell(hidden_size=4)
     ...     outputs, (h, c) = layers.rnn(cell, static.data("x", [None, 7, 3]))
@@ -345,8 +354,9 @@ def rnn(
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> def total(x, state):
     ...     return x + state, x + state
     >>> with static.program_guard(static.Program()):

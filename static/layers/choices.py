@@ -3,7 +3,7 @@
 Examples
 --------
 >>> import dygraph
->>> from static import layers
+>>> from dygraph.static import layers
 >>> x = dygraph.to_variable([3.0])
 >>> layers.cond(x > 2.0, lambda: x * 10.0, lambda: -x).tolist()
 [30.0]
@@ -12,17 +12,18 @@ Examples
 import contextlib
 import functools
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
-from static import bodies, nested
-from static.layers.arithmetic import equal, logical_not, logical_or
-from static.layers.tensor import fill_constant
-from static.program import Variable
+from dygraph.static import bodies, nested
+from dygraph.static.layers.arithmetic import equal, logical_not, logical_or
+from dygraph.static.layers.tensor import fill_constant
+from dygraph.static.program import Variable
 
 __all__ = ["case", "cond", "switch_case"]
 
@@ -78,8 +79,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [2], "float32")
     ...     y = layers.cond(layers.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x - 1.0)
@@ -282,7 +284,7 @@ def case(pred_fn_pairs, default=None, name=None):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable([3.0])
     >>> layers.case([(x < 1.0, lambda: x), (x < 5.0, lambda: x * 2.0)], lambda: x * 3.0).tolist()
     [6.0]
@@ -339,7 +341,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x, one = dygraph.to_variable([3.0]), dygraph.to_variable([1])
     >>> layers.switch_case(one, {0: lambda: x, 1: lambda: x * 2.0}, lambda: x * 3.0).tolist()
     [6.0]

@@ -2,10 +2,11 @@
 
 import math
 
-from dygraph import _core, check, initializer
+from dygraph import _core, initializer
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.learnt import biased, known, parameter
-from static.layers.making import activated, layer, run
+from dygraph.static.layers.learnt import biased, known, parameter
+from dygraph.static.layers.making import activated, layer, run
 
 __all__ = ["conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
 
@@ -104,7 +105,7 @@ def conv2d(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 3, 32, 32])
     ...     static.layers.conv2d(image, num_filters=4, filter_size=3, padding=1).shape
@@ -123,7 +124,7 @@ def conv3d(
 ):  # fmt: skip
     """Convolution of volumes ``[batch, channels, depth, height, width]``; see `conv2d`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     volume = static.data("volume", [None, 3, 8, 8, 8])
     ...     static.layers.conv3d(volume, num_filters=4, filter_size=3).shape
@@ -185,7 +186,7 @@ def conv2d_transpose(
 
     `filter_size` may be left out if `output_size` is given.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 3, 8, 8])
     ...     static.layers.conv2d_transpose(image, 4, filter_size=2, stride=2).shape
@@ -205,7 +206,7 @@ def conv3d_transpose(
 ):  # fmt: skip
     """The gradient of `conv3d` as a layer; see `conv2d_transpose`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     volume = static.data("volume", [None, 3, 4, 4, 4])
     ...     static.layers.conv3d_transpose(volume, 4, filter_size=2, stride=2).shape

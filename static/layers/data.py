@@ -1,8 +1,8 @@
 """Declarations of fed variables."""
 
 from dygraph.errors import AlreadyExistsError, ArgumentTypeError, InvalidArgumentError, kind_of
-from static.program import default_main_program
-from static.variable import sizes_of
+from dygraph.static.program import default_main_program
+from dygraph.static.variable import sizes_of
 
 __all__ = ["data"]
 
@@ -39,7 +39,7 @@ def data(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.data("x", shape=[13]).shape
     (-1, 13)

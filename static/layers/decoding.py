@@ -5,11 +5,12 @@ import collections
 import numpy as np
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
-from static import bodies, nested
-from static.layers.arithmetic import (
+from dygraph.inspect.shown import Shown
+from dygraph.static import bodies, nested
+from dygraph.static.layers.arithmetic import (
     cumsum,
     elementwise_floordiv,
     elementwise_mod,
@@ -19,10 +20,10 @@ from static.layers.arithmetic import (
     logical_not,
     logical_or,
 )
-from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
-from static.layers.cells import batch_and_time_swapped, masked
-from static.layers.loops import while_loop
-from static.layers.manipulation import (
+from dygraph.static.layers.arrays import array_write, create_array, tensor_array_to_tensor
+from dygraph.static.layers.cells import batch_and_time_swapped, masked
+from dygraph.static.layers.loops import while_loop
+from dygraph.static.layers.manipulation import (
     expand,
     gather_nd,
     gather_tree,
@@ -31,8 +32,8 @@ from static.layers.manipulation import (
     stack,
     unsqueeze,
 )
-from static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
-from static.program import Variable
+from dygraph.static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
+from dygraph.static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
@@ -53,7 +54,7 @@ class Decoder(Shown):
     It doubles a number until that is above 5:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Doubling(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits > 5
@@ -103,8 +104,8 @@ class BeamSearchDecoder(Decoder):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     cell = layers.GRUCell(hidden_size=8)
     ...     decoder = layers.BeamSearchDecoder(
@@ -152,7 +153,7 @@ class BeamSearchDecoder(Decoder):
         Examples
         --------
         >>> import dygraph
-        >>> from static import layers
+        >>> from dygraph.static import layers
         >>> x = dygraph.to_variable([[1, 2], [3, 4]])
         >>> layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 2).tolist()
         [[1, 2], [1, 2], [3, 4], [3, 4]]
@@ -274,7 +275,7 @@ def dynamic_decode(
     A decoder that counts down from each number of a batch:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Countdown(layers.Decoder):
     ...     def initialize(self, inits):
     ...         return inits, inits, inits < 1

@@ -4,18 +4,19 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, functional
+from dygraph import _core, ops
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.shown import Shown
-from static.layers.making import run
-from static.layers.random import (
+from dygraph.inspect.shown import Shown
+from dygraph.static.layers.making import run
+from dygraph.static.layers.random import (
     gaussian_random,
     gaussian_random_batch_size_like,
     uniform_random,
     uniform_random_batch_size_like,
 )
-from static.layers.tensor import assign
-from static.program import Variable
+from dygraph.static.layers.tensor import assign
+from dygraph.static.program import Variable
 
 __all__ = ["Categorical", "MultivariateNormalDiag", "Normal", "Uniform"]
 
@@ -36,7 +37,7 @@ class Distribution(Shown):
     def _variable(self, name, value, dtype):
         owner = f"{type(self).__name__}: {name}"
         if isinstance(value, _core.Variable):
-            return value if str(value.dtype) == dtype else functional.cast(value, dtype)
+            return value if str(value.dtype) == dtype else ops.cast(value, dtype)
         if isinstance(value, (bool, str)) or not isinstance(
             value, (int, float, list, tuple, np.ndarray, np.generic)
         ):
@@ -75,7 +76,7 @@ class Distribution(Shown):
         if op == "gaussian_random":
             like = gaussian_random_batch_size_like
         drawn = like(base, [-1, count], **attrs)
-        return functional.reshape2(drawn, shape=shape + batch)
+        return ops.reshape2(drawn, shape=shape + batch)
 
 
 class Normal(Distribution):
@@ -88,7 +89,8 @@ class Normal(Distribution):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> unit = static.layers.Normal(dygraph.to_variable([0.0]), 1.0)
     >>> unit.sample([4]).shape
     (4, 1)
@@ -108,12 +110,12 @@ class Normal(Distribution):
     def entropy(self):
         """``log(scale) + (1 + log(2 pi)) / 2``."""
         scale = self.loc * 0.0 + self.scale
-        return functional.log(scale) + (0.5 + 0.5 * math.log(2 * math.pi))
+        return ops.log(scale) + (0.5 + 0.5 * math.log(2 * math.pi))
 
     def log_prob(self, value):
         """The logarithm of the density at `value`."""
         z = (check.variable(value, "Normal.log_prob: value") - self.loc) / self.scale
-        return z * z * -0.5 - functional.log(self.scale) - 0.5 * math.log(2 * math.pi)
+        return z * z * -0.5 - ops.log(self.scale) - 0.5 * math.log(2 * math.pi)
 
     def kl_divergence(self, other):
         """Kullback and Leibler's divergence of `other`, a Normal, from this one."""
@@ -121,7 +123,7 @@ class Normal(Distribution):
         ratio = self.scale / other.scale
         ratio = ratio * ratio
         shift = (self.loc - other.loc) / other.scale
-        return (ratio + shift * shift - 1.0 - functional.log(ratio)) * 0.5
+        return (ratio + shift * shift - 1.0 - ops.log(ratio)) * 0.5
 
 
 class Uniform(Distribution):
@@ -134,7 +136,8 @@ class Uniform(Distribution):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.Uniform(dygraph.to_variable([0.0, 1.0]), 5.0).sample([3]).shape
     (3, 2)
     """
@@ -151,13 +154,13 @@ class Uniform(Distribution):
     def log_prob(self, value):
         """``-log(high - low)`` where `value` lies between them, else minus infinity."""
         value = check.variable(value, "Uniform.log_prob: value")
-        inside = functional.logical_and(self.low < value, value < self.high)
-        inside = functional.log(functional.cast(inside, self.low.dtype))
-        return inside - functional.log(self.high - self.low)
+        inside = ops.logical_and(self.low < value, value < self.high)
+        inside = ops.log(ops.cast(inside, self.low.dtype))
+        return inside - ops.log(self.high - self.low)
 
     def entropy(self):
         """``log(high - low)``."""
-        return functional.log(self.high - self.low)
+        return ops.log(self.high - self.low)
 
 
 class Categorical(Distribution):
@@ -170,7 +173,8 @@ class Categorical(Distribution):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> even = static.layers.Categorical(dygraph.to_variable([1.0, 1.0]))
     >>> even.entropy().shape
     (1,)
@@ -182,20 +186,20 @@ class Categorical(Distribution):
             raise InvalidArgumentError("Categorical: logits must have an axis of classes, got []")
 
     def _logarithms(self):
-        return functional.log_softmax(self.logits, axis=-1)
+        return ops.log_softmax(self.logits, axis=-1)
 
     def entropy(self):
         """``-sum(p log p)`` over the classes, ``[..., 1]``."""
         logarithms = self._logarithms()
-        terms = functional.exp(logarithms) * logarithms
-        return functional.reduce_sum(terms, dim=[-1], keep_dim=True) * -1.0
+        terms = ops.exp(logarithms) * logarithms
+        return ops.reduce_sum(terms, dim=[-1], keep_dim=True) * -1.0
 
     def kl_divergence(self, other):
         """Kullback and Leibler's divergence of `other`, a Categorical, from this, ``[..., 1]``."""
         other = self._same_kind(other, "kl_divergence")
         own = self._logarithms()
-        terms = functional.exp(own) * (own - other._logarithms())
-        return functional.reduce_sum(terms, dim=[-1], keep_dim=True)
+        terms = ops.exp(own) * (own - other._logarithms())
+        return ops.reduce_sum(terms, dim=[-1], keep_dim=True)
 
 
 class MultivariateNormalDiag(Distribution):
@@ -210,7 +214,8 @@ class MultivariateNormalDiag(Distribution):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> one = static.layers.MultivariateNormalDiag(
     ...     dygraph.to_variable([0.0, 0.0]), dygraph.to_variable([[1.0, 0.0], [0.0, 1.0]]))
     >>> round(one.entropy().item(), 4)
@@ -232,11 +237,11 @@ class MultivariateNormalDiag(Distribution):
         n = self.scale.shape[0]
         eye = np.eye(n, dtype=str(self.scale.dtype))
         eye = _core.to_variable(eye) if self._eager else assign(eye)
-        return functional.reduce_sum(self.scale * eye, dim=[-1])
+        return ops.reduce_sum(self.scale * eye, dim=[-1])
 
     def entropy(self):
         """``(n (1 + log(2 pi)) + log(det(scale))) / 2``."""
-        logarithms = functional.reduce_sum(functional.log(self._variances()), dim=[-1])
+        logarithms = ops.reduce_sum(ops.log(self._variances()), dim=[-1])
         constant = self.scale.shape[0] * (1 + math.log(2 * math.pi))
         return (logarithms + constant) * 0.5
 
@@ -246,5 +251,5 @@ class MultivariateNormalDiag(Distribution):
         own, theirs = self._variances(), other._variances()
         shift = self.loc - other.loc
         ratio = own / theirs
-        terms = ratio + shift * shift / theirs - 1.0 - functional.log(ratio)
-        return functional.reduce_sum(terms, dim=[-1]) * 0.5
+        terms = ratio + shift * shift / theirs - 1.0 - ops.log(ratio)
+        return ops.reduce_sum(terms, dim=[-1]) * 0.5

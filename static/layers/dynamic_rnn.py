@@ -2,7 +2,8 @@
 
 import contextlib
 
-from dygraph import check, unique_name
+from dygraph import unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -10,14 +11,14 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.nn import ragged
-from static import bodies
-from static.layers.arithmetic import increment
-from static.layers.arrays import array_read, array_write
-from static.layers.loops import While
-from static.layers.ranked import array_to_lod_tensor, shrink_memory
-from static.layers.steps import AFTER, BEFORE, Steps
-from static.layers.tensor import fill_constant
-from static.variable import sizes_of
+from dygraph.static import bodies
+from dygraph.static.layers.arithmetic import increment
+from dygraph.static.layers.arrays import array_read, array_write
+from dygraph.static.layers.loops import While
+from dygraph.static.layers.ranked import array_to_lod_tensor, shrink_memory
+from dygraph.static.layers.steps import AFTER, BEFORE, Steps
+from dygraph.static.layers.tensor import fill_constant
+from dygraph.static.variable import sizes_of
 
 __all__ = ["DynamicRNN"]
 
@@ -48,8 +49,9 @@ class DynamicRNN(Steps):
 
     Examples
     --------
-    >>> import numpy as np, dygraph, static
-    >>> from static import layers
+    >>> import numpy as np, dygraph
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None, 1], "float32", lod_level=1)
     ...     rnn = layers.DynamicRNN()
@@ -191,8 +193,9 @@ class DynamicRNN(Steps):
         --------
         Each step adds a number of its sequence:
 
-        >>> import numpy as np, dygraph, static
-        >>> from static import layers
+        >>> import numpy as np, dygraph
+        >>> from dygraph import static
+        >>> from dygraph.static import layers
         >>> with static.program_guard(static.Program()):
         ...     x = static.data("x", [None, 1], lod_level=1)
         ...     more = static.data("more", [None, 1])

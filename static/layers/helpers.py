@@ -3,16 +3,16 @@
 import collections
 
 import dygraph
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.shown import Shown
-from static import nested
-from static.layers.arithmetic import equal, less_equal
-from static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
-from static.layers.manipulation import pad, slice, squeeze
-from static.layers.random import sampling_id
-from static.layers.tensor import cast
-from static.program import Variable
+from dygraph.inspect.shown import Shown
+from dygraph.static import nested
+from dygraph.static.layers.arithmetic import equal, less_equal
+from dygraph.static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
+from dygraph.static.layers.manipulation import pad, slice, squeeze
+from dygraph.static.layers.random import sampling_id
+from dygraph.static.layers.tensor import cast
+from dygraph.static.program import Variable
 
 __all__ = [
     "BasicDecoder", "DecodeHelper", "GreedyEmbeddingHelper", "SampleEmbeddingHelper",
@@ -30,7 +30,7 @@ class DecodeHelper(Shown):
     Each output is the next input, until it is above 4:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> class Repeat(layers.DecodeHelper):
     ...     def initialize(self):
     ...         first = dygraph.to_variable([[1.0]])
@@ -79,7 +79,7 @@ class TrainingHelper(DecodeHelper):
     Two sequences of 3 and 2 steps, of which a cell makes running sums:
 
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable(np.ones((2, 3, 1), "float32"))
     >>> helper = layers.TrainingHelper(x, dygraph.to_variable([3, 2]))
     >>> decoder = layers.BasicDecoder(lambda x, total: (x + total, x + total), helper)
@@ -149,7 +149,7 @@ class GreedyEmbeddingHelper(DecodeHelper):
     The likeliest word after word k is k + 1; 3 ends the sentence:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
     >>> helper = layers.GreedyEmbeddingHelper(
     ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=3
@@ -209,7 +209,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     At a low temperature the most probable word is almost certain:
 
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> after = dygraph.to_variable([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
     >>> helper = layers.SampleEmbeddingHelper(
     ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=2,
@@ -254,8 +254,8 @@ class BasicDecoder(Decoder):
 
     Examples
     --------
-    >>> import static
-    >>> from static import layers
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, lengths = static.data("x", [None, 5, 3]), static.data("n", [None], "int64")
     ...     cell = layers.GRUCell(hidden_size=4)

@@ -9,11 +9,11 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.shown import Shown
-from static import bodies
-from static.layers.choices import conditional_block
-from static.layers.ranked import merge_lod_tensor
-from static.program import Variable
+from dygraph.inspect.shown import Shown
+from dygraph.static import bodies
+from dygraph.static.layers.choices import conditional_block
+from dygraph.static.layers.ranked import merge_lod_tensor
+from dygraph.static.program import Variable
 
 __all__ = ["IfElse"]
 
@@ -41,8 +41,9 @@ class IfElse(Shown):
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None, 1], "float32")
     ...     choice = layers.IfElse(layers.less_than(x, layers.zeros_like(x)))

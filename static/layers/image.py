@@ -2,16 +2,19 @@
 
 Examples
 --------
->>> import dygraph, static
+>>> import dygraph
+>>> from dygraph import static
 >>> x = dygraph.to_variable([[[[1.0, 2.0], [3.0, 4.0]]]])
 >>> static.layers.pool2d(x, 2, "avg").tolist()
 [[[[2.5]]]]
 """
 
-from dygraph import _core, check, fluid_functions
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.convolution import padded
-from static.layers.making import attributes, layer, run, table
+from dygraph.functions import fluid_functions
+from dygraph.static.layers.convolution import padded
+from dygraph.static.layers.making import attributes, layer, run, table
 
 _FUNCTIONS = table([
     ("grid_sampler(x, grid, name=None)", "The pixels at the positions of a grid in [-1, 1]."),
@@ -79,7 +82,8 @@ def pool2d(
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.pool2d(dygraph.ones([1, 3, 8, 8]), 2, pool_stride=2).shape
     (1, 3, 4, 4)
     """
@@ -96,7 +100,8 @@ def pool3d(
 ):  # fmt: skip
     """The maximum or the mean of each window of volumes; see `pool2d`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.pool3d(dygraph.ones([1, 3, 4, 4, 4]), 2, pool_stride=2).shape
     (1, 3, 2, 2, 2)
     """
@@ -112,7 +117,8 @@ def affine_grid(theta, out_shape, name=None):
 
     `out_shape` is the shape of the result's images, a list or a Variable.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.affine_grid(dygraph.ones([1, 2, 3]), [1, 1, 4, 5]).shape
     (1, 4, 5, 2)
     """
@@ -125,7 +131,8 @@ def affine_grid(theta, out_shape, name=None):
 def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
     """The windows of images as columns, ``[batch, channels * window, windows]``.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.unfold(dygraph.ones([1, 3, 4, 4]), 2).shape
     (1, 12, 9)
     """
@@ -146,7 +153,8 @@ def interpolate(
 ):  # fmt: skip
     """Resize images or volumes, as ``image_resize``.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.interpolate(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
     (1, 3, 8, 6)
     """

@@ -2,11 +2,12 @@
 
 import math
 
-from dygraph import ParamAttr, check, functional, initializer
+from dygraph import ParamAttr, initializer, ops
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from static.layers.making import activated, layer, run
-from static.parameters import create_parameter
-from static.program import default_main_program
+from dygraph.static.layers.making import activated, layer, run
+from dygraph.static.parameters import create_parameter
+from dygraph.static.program import default_main_program
 
 __all__ = ["bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv"]
 
@@ -34,7 +35,7 @@ def state(shape, dtype, name, value, average=True):
 def biased(x, size, attr, axis):
     """``x`` plus a bias of `size` along `axis`; ``x`` without a bias."""
     bias = parameter([size], x.dtype, attr, bias=True)
-    return x if bias is None else functional.elementwise_add(x, bias, axis=axis)
+    return x if bias is None else ops.elementwise_add(x, bias, axis=axis)
 
 
 def known(size, owner, what, x):
@@ -79,7 +80,7 @@ def fc(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 13], "float32")
     ...     static.layers.fc(x, size=10, act="relu").shape
@@ -105,8 +106,8 @@ def fc(
                 InvalidArgumentError,
             )
         w = parameter([math.prod(row), size], x.dtype, attr)
-        terms.append(functional.mul(x, w, x_num_col_dims=rows))
-    out = terms[0] if len(terms) == 1 else functional.sum(terms)
+        terms.append(ops.mul(x, w, x_num_col_dims=rows))
+    out = terms[0] if len(terms) == 1 else ops.sum(terms)
     return activated(biased(out, size, bias_attr, rows), act, "fc")
 
 
@@ -134,7 +135,7 @@ def embedding(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     words = static.layers.data("words", [1], dtype="int64", lod_level=1)
     ...     out = static.layers.embedding(words, [1000, 8], is_sparse=True)
@@ -174,7 +175,7 @@ def prelu(x, mode, param_attr=None, name=None):
     `mode` is ``'all'`` for one, ``'channel'`` for one per channel, ``'element'`` for one per
     element of a sample. They start at 0.25.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3, 4])
     ...     static.layers.prelu(x, "channel").block.all_parameters()[0].shape
@@ -194,7 +195,7 @@ def prelu(x, mode, param_attr=None, name=None):
 def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bias_attr=None):
     """``act(x W_i y^T + b_i)`` for each of `size` matrices.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, y = static.data("x", [None, 3]), static.data("y", [None, 4])
     ...     static.layers.bilinear_tensor_product(x, y, size=5).shape
@@ -214,7 +215,7 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bi
 def row_conv(input, future_context_size, param_attr=None, act=None):
     """The weighted sum, by column, of each row and the next `future_context_size` of its sequence.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
     ...     static.layers.row_conv(x, 2).shape

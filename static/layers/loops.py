@@ -2,11 +2,12 @@
 
 import contextlib
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.shown import Shown
-from static import bodies, nested
-from static.program import Variable
+from dygraph.inspect.shown import Shown
+from dygraph.static import bodies, nested
+from dygraph.static.program import Variable
 
 __all__ = ["While", "while_loop"]
 
@@ -39,8 +40,9 @@ class While(Shown):
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     i = layers.fill_constant([1], "int64", 0)
     ...     total = layers.fill_constant([1], "float32", 0.0)
@@ -135,8 +137,9 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
 
     Examples
     --------
-    >>> import dygraph, static
-    >>> from static import layers
+    >>> import dygraph
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> double = lambda i, x: [i + 1, x * 2]
     >>> i, x = layers.while_loop(
     ...     lambda i, x: i < 3, double, [dygraph.to_variable([0]), dygraph.to_variable([1.0])]

@@ -1,11 +1,12 @@
 """Losses."""
 
-from dygraph import check, functional
+from dygraph import ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
-from static.layers.learnt import known, parameter
-from static.layers.making import attributes, into, layer, run, table
-from static.layers.tensor import filled
+from dygraph.static.layers.learnt import known, parameter
+from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.tensor import filled
 
 _FUNCTIONS = table([
     ("bpr_loss(input, label, name=None)", "Bayesian personalised ranking of the label's score "
@@ -33,7 +34,8 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def square_error_cost(input, label):
     """``(input - label)^2``.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.square_error_cost(dygraph.ones([1]), dygraph.zeros([1])).tolist()
     [1.0]
     """
@@ -45,11 +47,12 @@ def square_error_cost(input, label):
 def mse_loss(input, label):
     """The mean of ``(input - label)^2``.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.mse_loss(dygraph.ones([1]), dygraph.zeros([1])).item()
     1.0
     """
-    return functional.mse_loss(input, label)
+    return ops.mse_loss(input, label)
 
 
 @layer
@@ -58,7 +61,8 @@ def cross_entropy(input, label, soft_label=False, ignore_index=-100):
 
     `soft_label`: `label` holds probabilities as well. Rows labelled `ignore_index` give 0.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> label = dygraph.to_variable([[0]])
     >>> static.layers.cross_entropy(dygraph.ones([1, 2]) * 1.0, label).tolist() == [[0.0]]
     True
@@ -76,7 +80,8 @@ def softmax_with_cross_entropy(
 ):  # fmt: skip
     """The cross entropy of softmax(logits); with `return_softmax` that as well.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> label = dygraph.to_variable([[0]])
     >>> round(static.layers.softmax_with_cross_entropy(dygraph.zeros([1, 2]), label).item(), 4)
     0.6931
@@ -93,30 +98,33 @@ def softmax_with_cross_entropy(
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
     """Half the square of the difference, linear for large differences, summed by row.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.smooth_l1(dygraph.ones([1, 2]), dygraph.zeros([1, 2])).tolist()
     [[1.0]]
     """
-    return functional.smooth_l1(x, y, inside_weight, outside_weight, sigma)
+    return ops.smooth_l1(x, y, inside_weight, outside_weight, sigma)
 
 
 @layer
 def dice_loss(input, label, epsilon=1e-05, name=None):
     """1 less the overlap of probabilities and labels (Sorensen and Dice).
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> p, label = dygraph.to_variable([[1.0, 0.0]]), dygraph.to_variable([[0]])
     >>> round(static.layers.dice_loss(p, label).item(), 4)
     0.0
     """
-    return functional.dice_loss(input, label, epsilon)
+    return ops.dice_loss(input, label, epsilon)
 
 
 @layer
 def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None):
     """``(1 - epsilon) label + epsilon prior_dist``; the default prior is uniform.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.label_smooth(dygraph.ones([1, 1])).tolist()
     [[1.0]]
     """
@@ -130,7 +138,8 @@ def warpctc(input, label, blank=0, norm_by_times=False, input_length=None, label
 
     `input` is ``[rows, classes + 1]`` with LoD, or ``[time, batch, classes + 1]`` with lengths.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[0.0, 0.0]], lod=[[0, 1]])
     >>> label = dygraph.to_variable([[1]], lod=[[0, 1]])
     >>> round(static.layers.warpctc(x, label.astype("int32")).item(), 4)
@@ -146,19 +155,20 @@ def warpctc(input, label, blank=0, norm_by_times=False, input_length=None, label
 def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0, name=None):
     """The most probable symbol of each step, without repetitions and blanks.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], lod=[[0, 3]])
     >>> static.layers.ctc_greedy_decoder(x, blank=0).tolist()
     [[1]]
     """
-    return functional.ctc_greedy_decoder(input, blank, input_length, padding_value)
+    return ops.ctc_greedy_decoder(input, blank, input_length, padding_value)
 
 
 @layer(parameters=True)
 def center_loss(input, label, num_classes, alpha, param_attr, update_center=True):
     """Half the squared distance of each row from its class's centre, which moves towards it.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, label = static.data("x", [None, 4]), static.data("label", [None, 1], "int64")
     ...     static.layers.center_loss(x, label, 10, 0.1, None).shape
@@ -207,7 +217,7 @@ def nce(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, label = static.data("x", [None, 8]), static.data("label", [None, 1], "int64")
     ...     static.layers.nce(x, label, 100, num_neg_samples=5).shape
@@ -248,7 +258,7 @@ def hsigmoid(
     With `is_custom`, `path_table` and `path_code` give the path to each class; `num_classes` is
     then the number of inner nodes.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, label = static.data("x", [None, 8]), static.data("label", [None, 1], "int64")
     ...     static.layers.hsigmoid(x, label, 6).shape

@@ -12,6 +12,7 @@ import inspect
 
 import dygraph
 from dygraph import _core, unique_name
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -20,8 +21,7 @@ from dygraph.errors import (
     did_you_mean_or_all,
 )
 from dygraph.nn.activation import activation
-from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, computes, default_main_program, default_startup_program
+from dygraph.static.program import Variable, computes, default_main_program, default_startup_program
 
 __all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 

@@ -2,17 +2,19 @@
 
 Examples
 --------
->>> import dygraph, static
+>>> import dygraph
+>>> from dygraph import static
 >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
 >>> static.layers.transpose(x, [1, 0]).tolist()
 [[1.0, 3.0], [2.0, 4.0]]
 """
 
-from dygraph import _core, check, functional
+from dygraph import _core, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.making import activated, attributes, layer, run, table
-from static.layers.tensor import assign, filled, sized
-from static.unknown_sizes import numbers, variables
+from dygraph.static.layers.making import activated, attributes, layer, run, table
+from dygraph.static.layers.tensor import assign, filled, sized
+from dygraph.static.unknown_sizes import numbers, variables
 
 _FUNCTIONS = table([
     ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
@@ -57,18 +59,20 @@ def squeeze(input, axes, name=None):
 
     An axis of open size must have one element in the run.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
     (2, 1)
     """
-    return functional.squeeze(input, axes if _core.holds_symbol(axes) else list(axes) or None)
+    return ops.squeeze(input, axes if _core.holds_symbol(axes) else list(axes) or None)
 
 
 @layer
 def concat(input, axis=0, name=None):
     """Variables concatenated along `axis`, a number or a Variable.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.concat([dygraph.ones([1]), dygraph.zeros([2])]).tolist()
     [1.0, 0.0, 0.0]
     """
@@ -82,7 +86,8 @@ def concat(input, axis=0, name=None):
 def split(input, num_or_sections, dim=-1, name=None):
     """A list of parts along `dim`: a number of equal parts, or parts of given sizes (-1: the rest).
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> [v.tolist() for v in static.layers.split(dygraph.to_variable([1.0, 2.0, 3.0]), [1, -1])]
     [[1.0], [2.0, 3.0]]
     """
@@ -101,7 +106,8 @@ def split(input, num_or_sections, dim=-1, name=None):
 def unstack(x, axis=0, num=None):
     """A list of the parts along `axis`, without that axis; give `num` if the size is unknown.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> [v.tolist() for v in static.layers.unstack(dygraph.to_variable([[1.0], [2.0]]))]
     [[1.0], [2.0]]
     """
@@ -122,7 +128,8 @@ def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
 
     `actual_shape`, a Variable, overrides `shape`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
     (2, 2, 3)
     """
@@ -158,11 +165,12 @@ def _tensors(values):
 def unsqueeze(input, axes, name=None):
     """With axes of size 1 at the positions `axes` of the result.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
     (1, 2, 1)
     """
-    return functional.unsqueeze(input, axes)
+    return ops.unsqueeze(input, axes)
 
 
 @layer
@@ -180,7 +188,8 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.diag_embed(dygraph.to_variable([1.0, 2.0]), offset=1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
     """
@@ -203,24 +212,25 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     before, ahead = offset if offset > 0 else -offset * size, [0] * (rank - 1)
     spread = unsqueeze.__wrapped__(input, [rank])
     row = run("pad", {"X": spread}, {"paddings": [0, 0] * rank + [0, size]})["Out"]
-    row = functional.reshape2(row, shape=ahead + [count * (size + 1)])
+    row = ops.reshape2(row, shape=ahead + [count * (size + 1)])
     after = max(0, size * size - before - count * (size + 1))
     around = [0, 0] * (rank - 1) + [before, after]
     row = run("pad", {"X": row}, {"paddings": around})["Out"]
     row = run("slice", {"Input": row},
               {"axes": [rank - 1], "starts": [0], "ends": [size * size]})["Out"]  # fmt: skip
-    made = functional.reshape2(row, shape=ahead + [size, size])
+    made = ops.reshape2(row, shape=ahead + [size, size])
     order = iter(range(rank - 1))
     places = {axes[0]: rank - 1, axes[1]: rank}
     order = [places[a] if a in places else next(order) for a in range(rank + 1)]
-    return functional.transpose2(made, axis=order)
+    return ops.transpose2(made, axis=order)
 
 
 @layer
 def slice(input, axes, starts, ends):
     """The range from `starts` to before `ends` of each of `axes`; both may be Variables.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.slice(dygraph.to_variable([1.0, 2.0, 3.0]), [0], [1], [3]).tolist()
     [2.0, 3.0]
     """
@@ -243,7 +253,8 @@ def slice(input, axes, starts, ends):
 def strided_slice(input, axes, starts, ends, strides):
     """`slice` with steps `strides`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([1.0, 2.0, 3.0])
     >>> static.layers.strided_slice(x, [0], [0], [3], [2]).tolist()
     [1.0, 3.0]
@@ -257,7 +268,8 @@ def strided_slice(input, axes, starts, ends, strides):
 def crop(x, shape=None, offsets=None, name=None):
     """A part of ``x`` of `shape`, numbers or a Variable of that shape, from `offsets` on.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.crop(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
     [2.0, 3.0]
     """
@@ -268,7 +280,8 @@ def crop(x, shape=None, offsets=None, name=None):
 def crop_tensor(x, shape=None, offsets=None, name=None):
     """A part of ``x`` of `shape`, numbers or a Variable that holds them, from `offsets` on.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.crop_tensor(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
     [2.0, 3.0]
     """
@@ -300,7 +313,8 @@ def _cropped(op, slot, x, shape, offsets):
 def expand(x, expand_times, name=None):
     """``x`` repeated along each axis by a list of counts, which may hold Variables or be one.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.expand(dygraph.to_variable([[1.0, 2.0]]), [2, 1]).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -319,7 +333,8 @@ def expand(x, expand_times, name=None):
 def gather(input, index, overwrite=True):
     """The rows of `input` that `index` selects; `overwrite` is for the gradient.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.gather(dygraph.to_variable([5.0, 6.0]), dygraph.to_variable([1])).tolist()
     [6.0]
     """
@@ -330,7 +345,8 @@ def gather(input, index, overwrite=True):
 def scatter(input, index, updates, name=None, overwrite=True):
     """`input` with the rows that `index` selects replaced by `updates`, or increased by them.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x, two = dygraph.zeros([3]), dygraph.to_variable([2])
     >>> static.layers.scatter(x, two, dygraph.ones([1])).tolist()
     [0.0, 0.0, 1.0]
@@ -343,7 +359,8 @@ def scatter(input, index, updates, name=None, overwrite=True):
 def scatter_nd(index, updates, shape, name=None):
     """Zeros of `shape` with `updates` added at the positions of `index`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> places, values = dygraph.to_variable([[1], [1]]), dygraph.to_variable([9.0, 1.0])
     >>> static.layers.scatter_nd(places, values, [3]).tolist()
     [0.0, 10.0, 0.0]
@@ -357,18 +374,20 @@ def scatter_nd(index, updates, shape, name=None):
 def roll(input, shifts, dims=None):
     """The elements rolled along `dims`, from the end to the front.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.roll(dygraph.to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
     [3.0, 1.0, 2.0]
     """
-    return functional.roll(input, shifts, dims)
+    return ops.roll(input, shifts, dims)
 
 
 @layer
 def t(input, name=None):
     """A transposed matrix; variables of one axis unchanged.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.t(dygraph.ones([2, 3])).shape
     (3, 2)
     """

@@ -1,8 +1,8 @@
 """Metrics: accuracy, area under a curve, overlap."""
 
-from dygraph import check
-from static.layers.making import attributes, into, layer, run, table
-from static.parameters import create_global_var
+from dygraph.core import check
+from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.parameters import create_global_var
 
 _FUNCTIONS = table([
     ("mean_iou(input, label, num_classes)",
@@ -16,7 +16,8 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def accuracy(input, label, k=1, correct=None, total=None):
     """The share of rows whose label is among the `k` greatest; sets `correct` and `total`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> label = dygraph.to_variable([[1], [0]])
     >>> static.layers.accuracy(dygraph.to_variable([[0.1, 0.9], [0.2, 0.8]]), label).item()
     0.5
@@ -41,7 +42,7 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     p, label = static.data("p", [None, 2]), static.data("label", [None, 1], "int64")
     ...     area, of_batch, counts = static.layers.auc(p, label)

@@ -2,10 +2,11 @@
 
 import math
 
-from dygraph import _core, check, functional, initializer
+from dygraph import _core, initializer, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.learnt import known, parameter, state
-from static.layers.making import activated, into, layer, run
+from dygraph.static.layers.learnt import known, parameter, state
+from dygraph.static.layers.making import activated, into, layer, run
 
 __all__ = [
     "affine_channel", "batch_norm", "data_norm", "dropout", "group_norm", "inplace_abn",
@@ -54,7 +55,7 @@ def batch_norm(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3, 8, 8])
     ...     out = static.layers.batch_norm(x, act="relu")
@@ -106,7 +107,7 @@ def inplace_abn(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3, 8, 8])
     ...     out = static.layers.inplace_abn(x, act="leaky_relu", act_alpha=0.25)
@@ -138,7 +139,7 @@ def data_norm(
     `param_attr` is a dict of start values: ``batch_size``, ``batch_sum``, ``batch_square``, and
     ``scale_w`` and ``bias`` with `enable_scale_and_shift`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.data_norm(static.data("x", [None, 3])).shape
     (-1, 3)
@@ -175,7 +176,7 @@ def layer_norm(
 ):  # fmt: skip
     """Each sample normalised to mean 0 and deviation 1 over the axes from `begin_norm_axis` on.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.layer_norm(static.data("x", [None, 3, 4]), name="n").shape
     (-1, 3, 4)
@@ -200,7 +201,7 @@ def group_norm(
 ):  # fmt: skip
     """Each group of channels of a sample normalised to mean 0 and deviation 1.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.group_norm(static.data("x", [None, 4, 2, 2]), groups=2).shape
     (-1, 4, 2, 2)
@@ -222,7 +223,7 @@ def group_norm(
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
     """Each channel of each sample normalised to mean 0 and deviation 1.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.instance_norm(static.data("x", [None, 4, 2, 2])).shape
     (-1, 4, 2, 2)
@@ -241,7 +242,7 @@ def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=No
 def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
     """`weight` divided by its greatest singular value, which `power_iters` steps estimate.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     weight = static.create_parameter([3, 4], "float32")
     ...     static.layers.spectral_norm(weight).shape
@@ -265,7 +266,8 @@ def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
 def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=None):
     """``act(scale x + bias)``, with one scale and one bias for each channel.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x, two = dygraph.ones([1, 2, 1, 1]), dygraph.ones([2]) + 1.0
     >>> static.layers.affine_channel(x, two, two).tolist()
     [[[[4.0]], [[4.0]]]]
@@ -279,7 +281,8 @@ def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=
 def lrn(input, n=5, k=1.0, alpha=1e-4, beta=0.75, name=None, data_format="NCHW"):
     """Each pixel divided by (k + alpha sum of the squares of its `n` nearest channels)^beta.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.lrn(dygraph.ones([1, 1, 1, 1]), alpha=3.0, beta=1.0).item()
     0.25
     """
@@ -308,7 +311,8 @@ def dropout(
 
     Examples
     --------
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.dropout(dygraph.ones([2]), 0.5, is_test=True).tolist()
     [0.5, 0.5]
     """
@@ -319,4 +323,4 @@ def dropout(
         "is_test": bool(is_test), "fix_seed": seed is not None, "seed": seed or 0,
         "dropout_implementation": dropout_implementation,
     }  # fmt: skip
-    return functional.dropout(x, **attrs)
+    return ops.dropout(x, **attrs)

@@ -1,9 +1,10 @@
 """Values printed while a program runs."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
-from static import bodies
-from static.layers.making import layer, run
+from dygraph.static import bodies
+from dygraph.static.layers.making import layer, run
 
 __all__ = ["Assert", "Print"]
 
@@ -44,7 +45,8 @@ def Print(
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None, 2], "float32")
     ...     y = static.layers.Print(x, message="what came in:")
@@ -95,7 +97,8 @@ def Assert(cond, data=None, summarize=20, name=None):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [2], "float32")
     ...     static.layers.Assert(static.layers.reduce_sum(x) > 0.0, [x])

@@ -9,8 +9,8 @@ from dygraph.errors import (
     append_text,
     kind_of,
 )
-from dygraph.watch import user_line
-from static.program import Variable, default_main_program
+from dygraph.inspect.watch import user_line
+from dygraph.static.program import Variable, default_main_program
 
 __all__ = ["py_func"]
 
@@ -59,7 +59,8 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
 
     Examples
     --------
-    >>> import numpy as np, static
+    >>> import numpy as np
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [None, 2], "float32")
     ...     x.stop_gradient = False

@@ -1,10 +1,11 @@
 """Random variables. Seed 0: the program's seed, or the library's generator."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.making import attributes, into, layer, run, table
-from static.layers.tensor import sized, sizes_of
-from static.unknown_sizes import numbers
+from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.tensor import sized, sizes_of
+from dygraph.static.unknown_sizes import numbers
 
 _FUNCTIONS = table([
     ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
@@ -23,7 +24,7 @@ def _drawn(op, shape, attrs, owner):
 def uniform_random(shape, dtype="float32", min=-1.0, max=1.0, seed=0):
     """Even draws from [min, max).
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.uniform_random([2, 3]).shape
     (2, 3)
@@ -36,7 +37,7 @@ def uniform_random(shape, dtype="float32", min=-1.0, max=1.0, seed=0):
 def gaussian_random(shape, mean=0.0, std=1.0, seed=0, dtype="float32"):
     """Draws from a normal distribution.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.gaussian_random([2, 3]).shape
     (2, 3)
@@ -49,7 +50,7 @@ def gaussian_random(shape, mean=0.0, std=1.0, seed=0, dtype="float32"):
 def randn(shape, out=None, dtype=None, device=None, stop_gradient=True, name=None):
     """Samples of the normal distribution with mean 0 and deviation 1; `out` is set to them.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.randn([2, 3]).shape
     (2, 3)
@@ -67,7 +68,7 @@ def randint(
 ):  # fmt: skip
     """Integers from `low` to before `high`, or from 0 to before `low`; int64 by default.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.randint(10, shape=[2]).shape
     (2,)
@@ -84,7 +85,7 @@ def randint(
 def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0):
     """A random permutation of the integers from 0 to before `n`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.randperm(5).shape
     (5,)
@@ -117,7 +118,8 @@ def uniform_random_batch_size_like(
 ):
     """Uniform samples from [min, max) in `shape`, with the batch size of `input`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
     (5, 3)
     """
@@ -131,7 +133,8 @@ def gaussian_random_batch_size_like(
 ):
     """Samples of a normal distribution in `shape`, with the batch size of `input`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
     (5, 3)
     """
@@ -146,7 +149,7 @@ def random_crop(x, shape, seed=None):
     The last axes of ``x`` are cropped, as many as `shape` has sizes. `seed` is an integer, a
     Variable that holds one, or None.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     image = static.data("image", [None, 3, 32, 32])
     ...     static.layers.random_crop(image, [3, 28, 28]).shape

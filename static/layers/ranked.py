@@ -1,11 +1,12 @@
 """Sequences sorted by length and split into steps, as DynamicRNN does, and rows split by a mask."""
 
-from dygraph import _core, check, to_variable
+from dygraph import _core, to_variable
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
-from static.layers.arrays import one_index, whole
-from static.layers.making import layer, run
-from static.layers.sequence import with_levels
-from static.program import Variable
+from dygraph.static.layers.arrays import one_index, whole
+from dygraph.static.layers.making import layer, run
+from dygraph.static.layers.sequence import with_levels
+from dygraph.static.program import Variable
 
 __all__ = [
     "array_to_lod_tensor", "lod_rank_table", "lod_tensor_to_array", "max_sequence_len",
@@ -49,7 +50,7 @@ def lod_rank_table(x, level=0):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> rows = np.array([[1], [2], [3]], "float32")
     >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
     >>> table = layers.lod_rank_table(x)
@@ -83,7 +84,7 @@ def max_sequence_len(rank_table):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> rows = np.array([[1], [2], [3]], "float32")
     >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
     >>> layers.max_sequence_len(layers.lod_rank_table(x)).tolist()
@@ -120,7 +121,7 @@ def lod_tensor_to_array(x, table):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> rows = np.array([[1], [2], [3]], "float32")
     >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
     >>> table = layers.lod_rank_table(x)
@@ -165,7 +166,7 @@ def array_to_lod_tensor(x, table):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> rows = np.array([[1], [2], [3]], "float32")
     >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
     >>> table = layers.lod_rank_table(x)
@@ -212,7 +213,7 @@ def shrink_memory(x, i, table):
     Sequences of 1 and 2 steps; in step 1 the longer one is left, whose row comes first:
 
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable(np.zeros((3, 1), "float32"), lod=[[0, 1, 3]])
     >>> table = layers.lod_rank_table(x)
     >>> memory = dygraph.to_variable([[5.0], [6.0]])
@@ -255,7 +256,7 @@ def reorder_lod_tensor_by_rank(x, rank_table):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable(np.zeros((3, 1), "float32"), lod=[[0, 1, 3]])
     >>> table = layers.lod_rank_table(x)  # the second sequence is the longer one
     >>> layers.reorder_lod_tensor_by_rank(dygraph.to_variable([[5.0], [6.0]]), table).tolist()
@@ -297,7 +298,7 @@ def split_lod_tensor(input, mask, level=0):
     Examples
     --------
     >>> import numpy as np, dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable(np.array([[1], [2], [3]], "float32"))
     >>> large, small = layers.split_lod_tensor(x, x > 1.5)
     >>> large.tolist(), small.tolist()
@@ -341,7 +342,7 @@ def merge_lod_tensor(in_true, in_false, x, mask, level=0):
     Examples
     --------
     >>> import dygraph
-    >>> from static import layers
+    >>> from dygraph.static import layers
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]])
     >>> odd = dygraph.to_variable([[True], [False], [True]])
     >>> a, b = dygraph.to_variable([[10.0], [30.0]]), dygraph.to_variable([[-2.0]])

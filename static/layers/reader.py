@@ -1,9 +1,10 @@
 """Readers as layers: a run takes its batch from a generator instead of being fed."""
 
-from dygraph import check, unique_name
+from dygraph import unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from static import reading
-from static.program import default_main_program
+from dygraph.static import reading
+from dygraph.static.program import default_main_program
 
 __all__ = ["create_py_reader_by_data", "double_buffer", "py_reader", "read_file"]
 
@@ -39,7 +40,7 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     reader = static.layers.py_reader(64, [[-1, 3], [-1, 1]], ["float32", "int64"])
     ...     image, label = static.layers.read_file(reader)
@@ -92,7 +93,7 @@ def create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=T
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, 3])
     ...     reader = static.layers.create_py_reader_by_data(8, [x])
@@ -122,7 +123,7 @@ def read_file(reader):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> main = static.Program()
     >>> with static.program_guard(main, static.Program()):
     ...     reader = static.layers.py_reader(8, [[-1, 1]], ["int64"])
@@ -157,7 +158,7 @@ def double_buffer(reader, place=None, name=None):
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     reader = static.layers.py_reader(8, [[-1, 1]], ["int64"])
     ...     static.layers.double_buffer(reader) is reader

@@ -2,13 +2,14 @@
 
 import math
 
-from dygraph import ParamAttr, check, initializer
+from dygraph import ParamAttr, initializer
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, NotFoundError
-from static.layers.learnt import fc, known, parameter
-from static.layers.making import layer, run
-from static.layers.manipulation import concat
-from static.layers.sequence import with_levels
-from static.program import default_main_program
+from dygraph.static.layers.learnt import fc, known, parameter
+from dygraph.static.layers.making import layer, run
+from dygraph.static.layers.manipulation import concat
+from dygraph.static.layers.sequence import with_levels
+from dygraph.static.program import default_main_program
 
 __all__ = [
     "crf_decoding", "dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit",
@@ -52,7 +53,7 @@ def dynamic_lstm(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
     ...     hidden, cell = static.layers.dynamic_lstm(x, size=16)
@@ -83,7 +84,7 @@ def dynamic_lstmp(
 ):  # fmt: skip
     """`dynamic_lstm` whose hidden states are projected to `proj_size`: (projections, cells).
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
     ...     hidden, cell = static.layers.dynamic_lstmp(x, size=16, proj_size=3)
@@ -128,7 +129,7 @@ def dynamic_gru(
 
     `input` is ``[rows, 3 * size]`` with LoD, the input times its weights.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.dynamic_gru(static.layers.data("x", [12], lod_level=1), size=4).shape
     (-1, 4)
@@ -156,7 +157,7 @@ def gru_unit(
 
     `size` is 3 times the hidden size; `input` is ``[batch, size]``.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, h = static.data("x", [None, 12]), static.data("h", [None, 4])
     ...     [v.shape for v in static.layers.gru_unit(x, h, size=12)]
@@ -182,7 +183,7 @@ def lstm_unit(
 ):
     """One step of an LSTM: (the new hidden state, the new cell); `fc` has the parameters.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x, h, c = (static.data(n, [None, 4]) for n in "xhc")
     ...     [v.shape for v in static.layers.lstm_unit(x, h, c)]
@@ -228,7 +229,7 @@ def lstm(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.data("x", [None, None, 3])
     ...     h, c = (static.data(n, [2, None, 4]) for n in "hc")
@@ -266,7 +267,7 @@ def linear_chain_crf(input, label, param_attr=None, length=None):
     The parameter, ``[tags + 2, tags]``, holds the scores of first tags, of last tags, and of
     transitions between tags. `input` has LoD, or is padded with lengths in `length`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [4], lod_level=1)
     ...     label = static.layers.data("label", [1], dtype="int64", lod_level=1)
@@ -286,7 +287,7 @@ def crf_decoding(input, param_attr, label=None, length=None):
 
     `param_attr` names that parameter.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [4], lod_level=1)
     ...     label = static.layers.data("label", [1], dtype="int64", lod_level=1)

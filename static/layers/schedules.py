@@ -6,7 +6,7 @@ which each run of the program increases by 1. Inside `dygraph.guard` they return
 
 Examples
 --------
->>> import static
+>>> from dygraph import static
 >>> with static.program_guard(static.Program(), static.Program()):
 ...     static.layers.piecewise_decay([2, 4], [1.0, 0.1, 0.01]).shape
 (1,)
@@ -16,12 +16,13 @@ import contextlib
 import functools
 import math
 
-from dygraph import check, functional, initializer, lr
+from dygraph import initializer, lr, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from static.layers.making import layer
-from static.layers.tensor import filled
-from static.parameters import fill_at_start
-from static.program import OpRole, Variable, computes, default_main_program
+from dygraph.static.layers.making import layer
+from dygraph.static.layers.tensor import filled
+from dygraph.static.parameters import fill_at_start
+from dygraph.static.program import OpRole, Variable, computes, default_main_program
 
 __all__ = [
     "autoincreased_step_counter", "cosine_decay", "exponential_decay", "inverse_time_decay",
@@ -34,7 +35,7 @@ _COUNTER = "@LR_DECAY_COUNTER@"
 def autoincreased_step_counter(counter_name=None, begin=1, step=1):
     """A persistable int64 variable: `begin` in the first run, `step` more in each later one.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.autoincreased_step_counter().name
     '@STEP_COUNTER@'
@@ -86,12 +87,12 @@ def _scheduling():
 def _steps(begin=0):
     """The counter as float32; later schedules share that of the first."""
     counter = autoincreased_step_counter(_COUNTER, begin)
-    return functional.cast(counter, "float32")
+    return ops.cast(counter, "float32")
 
 
 def _ratio(steps, decay_steps, staircase, owner):
-    ratio = functional.scale(steps, scale=1.0 / _positive(decay_steps, f"{owner}: decay_steps"))
-    return functional.floor(ratio) if staircase else ratio
+    ratio = ops.scale(steps, scale=1.0 / _positive(decay_steps, f"{owner}: decay_steps"))
+    return ops.floor(ratio) if staircase else ratio
 
 
 def _positive(value, what):
@@ -109,7 +110,7 @@ def _constant(value):
 def noam_decay(d_model, warmup_steps, learning_rate=1.0):
     """``learning_rate d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5)``, steps from 1.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.noam_decay(512, 4000).name
     'noam_decay_0.tmp_5'
@@ -118,60 +119,58 @@ def noam_decay(d_model, warmup_steps, learning_rate=1.0):
     warmup = _positive(warmup_steps, "noam_decay: warmup_steps")
     with _scheduling():
         steps = _steps(1)
-        falling = functional.pow(steps, factor=-0.5)
-        rising = functional.scale(steps, scale=warmup**-1.5)
-        least = functional.elementwise_min(falling, rising)
-        rate = functional.scale(least, scale=d_model**-0.5)
+        falling = ops.pow(steps, factor=-0.5)
+        rising = ops.scale(steps, scale=warmup**-1.5)
+        least = ops.elementwise_min(falling, rising)
+        rate = ops.scale(least, scale=d_model**-0.5)
         if isinstance(learning_rate, Variable):
-            return functional.elementwise_mul(rate, learning_rate)
-        return functional.scale(
-            rate, scale=check.number(learning_rate, "noam_decay: learning_rate")
-        )
+            return ops.elementwise_mul(rate, learning_rate)
+        return ops.scale(rate, scale=check.number(learning_rate, "noam_decay: learning_rate"))
 
 
 @_schedule(lr.ExponentialDecay)
 def exponential_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate decay_rate^(step / decay_steps)``; `staircase` rounds the exponent down.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.exponential_decay(0.1, 1000, 0.5).shape
     (1,)
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "exponential_decay")
-        powers = functional.elementwise_pow(_constant(decay_rate), ratio)
-        return functional.scale(powers, scale=float(learning_rate))
+        powers = ops.elementwise_pow(_constant(decay_rate), ratio)
+        return ops.scale(powers, scale=float(learning_rate))
 
 
 @_schedule(lr.NaturalExpDecay)
 def natural_exp_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate exp(-decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.natural_exp_decay(0.1, 1000, 0.5).shape
     (1,)
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "natural_exp_decay")
-        powers = functional.exp(functional.scale(ratio, scale=-float(decay_rate)))
-        return functional.scale(powers, scale=float(learning_rate))
+        powers = ops.exp(ops.scale(ratio, scale=-float(decay_rate)))
+        return ops.scale(powers, scale=float(learning_rate))
 
 
 @_schedule(lr.InverseTimeDecay)
 def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate / (1 + decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.inverse_time_decay(0.1, 1000, 0.5).shape
     (1,)
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "inverse_time_decay")
-        below = functional.scale(ratio, scale=float(decay_rate), bias=1.0)
-        return functional.elementwise_div(_constant(learning_rate), below)
+        below = ops.scale(ratio, scale=float(decay_rate), bias=1.0)
+        return ops.elementwise_div(_constant(learning_rate), below)
 
 
 @_schedule(lr.PolynomialDecay)
@@ -180,7 +179,7 @@ def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power
 
     `cycle`: after `decay_steps` it starts again, with a longer period each time.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.polynomial_decay(0.1, 1000).shape
     (1,)
@@ -189,23 +188,21 @@ def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power
     with _scheduling():
         steps = _steps()
         if cycle:
-            rounds = functional.ceil(functional.scale(steps, scale=1.0 / whole))
-            rounds = functional.elementwise_max(rounds, _constant(1.0))
-            part = functional.elementwise_div(steps, functional.scale(rounds, scale=whole))
+            rounds = ops.ceil(ops.scale(steps, scale=1.0 / whole))
+            rounds = ops.elementwise_max(rounds, _constant(1.0))
+            part = ops.elementwise_div(steps, ops.scale(rounds, scale=whole))
         else:
-            part = functional.scale(
-                functional.elementwise_min(steps, _constant(whole)), scale=1.0 / whole
-            )
-        left = functional.pow(functional.scale(part, scale=-1.0, bias=1.0), factor=float(power))
+            part = ops.scale(ops.elementwise_min(steps, _constant(whole)), scale=1.0 / whole)
+        left = ops.pow(ops.scale(part, scale=-1.0, bias=1.0), factor=float(power))
         span = float(learning_rate) - float(end_learning_rate)
-        return functional.scale(left, scale=span, bias=float(end_learning_rate))
+        return ops.scale(left, scale=span, bias=float(end_learning_rate))
 
 
 @_schedule(_piecewise)
 def piecewise_decay(boundaries, values):
     """``values[i]`` until step ``boundaries[i]``, the last value from then on.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.piecewise_decay([100, 200], [1.0, 0.5, 0.1]).shape
     (1,)
@@ -221,8 +218,8 @@ def piecewise_decay(boundaries, values):
         steps = _steps()
         rate = _constant(values[-1])
         for bound, value in zip(reversed(boundaries), reversed(values[:-1]), strict=True):
-            before = functional.less_than(steps, _constant(float(bound)))
-            rate = functional.where(before, _constant(value), rate)
+            before = ops.less_than(steps, _constant(float(bound)))
+            rate = ops.where(before, _constant(value), rate)
         return rate
 
 
@@ -230,18 +227,16 @@ def piecewise_decay(boundaries, values):
 def cosine_decay(learning_rate, step_each_epoch, epochs):
     """``learning_rate / 2 (1 + cos(pi epoch / epochs))``.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.cosine_decay(0.1, 100, 20).shape
     (1,)
     """
     epochs = _positive(epochs, "cosine_decay: epochs")
     with _scheduling():
-        epoch = functional.floor(_ratio(_steps(), step_each_epoch, False, "cosine_decay"))
-        wave = functional.cos(functional.scale(epoch, scale=math.pi / epochs))
-        return functional.scale(
-            wave, scale=0.5 * float(learning_rate), bias=1.0, bias_after_scale=False
-        )
+        epoch = ops.floor(_ratio(_steps(), step_each_epoch, False, "cosine_decay"))
+        wave = ops.cos(ops.scale(epoch, scale=math.pi / epochs))
+        return ops.scale(wave, scale=0.5 * float(learning_rate), bias=1.0, bias_after_scale=False)
 
 
 @_schedule(lr.LinearLrWarmup)
@@ -250,7 +245,7 @@ def linear_lr_warmup(learning_rate, warmup_steps, start_lr, end_lr):
 
     `learning_rate` is a number or another schedule's variable.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.linear_lr_warmup(0.1, 50, 0.0, 0.1).shape
     (1,)
@@ -260,6 +255,6 @@ def linear_lr_warmup(learning_rate, warmup_steps, start_lr, end_lr):
         steps = _steps()
         after = learning_rate if isinstance(learning_rate, Variable) else _constant(learning_rate)
         slope = (float(end_lr) - float(start_lr)) / warmup
-        rising = functional.scale(steps, scale=slope, bias=float(start_lr))
-        before = functional.less_than(steps, _constant(warmup))
-        return functional.where(before, rising, after)
+        rising = ops.scale(steps, scale=slope, bias=float(start_lr))
+        before = ops.less_than(steps, _constant(warmup))
+        return ops.where(before, rising, after)

@@ -2,16 +2,18 @@
 
 Examples
 --------
->>> import dygraph, static
+>>> import dygraph
+>>> from dygraph import static
 >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
 >>> static.layers.sequence_pool(x, "sum").tolist()
 [[3.0], [3.0]]
 """
 
-from dygraph import _core, check, nets
-from static.layers.learnt import biased, known, parameter
-from static.layers.making import activated, attributes, layer, run, table
-from static.program import Variable
+from dygraph import _core, nets
+from dygraph.core import check
+from dygraph.static.layers.learnt import biased, known, parameter
+from dygraph.static.layers.making import activated, attributes, layer, run, table
+from dygraph.static.program import Variable
 
 _FUNCTIONS = table([
     ("sequence_concat(input, name=None)", "Sequences of several inputs, concatenated.", "",
@@ -51,7 +53,8 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
     """One row for each sequence: its average, sum, sqrt, max, first or last.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> static.layers.sequence_pool(x, "average").tolist()
     [[1.5], [3.0]]
@@ -66,7 +69,8 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
 def sequence_first_step(input):
     """The first row of each sequence.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> static.layers.sequence_first_step(x).tolist()
     [[1.0], [3.0]]
@@ -78,7 +82,8 @@ def sequence_first_step(input):
 def sequence_last_step(input):
     """The last row of each sequence.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> static.layers.sequence_last_step(x).tolist()
     [[2.0], [3.0]]
@@ -90,7 +95,8 @@ def sequence_last_step(input):
 def sequence_mask(x, maxlen=None, dtype="int64", name=None):
     """1 at positions below the length, else 0; None: up to the greatest length.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.sequence_mask(dygraph.to_variable([1, 2]), maxlen=3).tolist()
     [[1, 0, 0], [1, 1, 0]]
     """
@@ -106,7 +112,8 @@ def sequence_mask(x, maxlen=None, dtype="int64", name=None):
 def sequence_pad(x, pad_value, maxlen=None, name=None):
     """(A batch with sequences as rows, padded with `pad_value`; the length of each.)
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> batch, length = static.layers.sequence_pad(x, dygraph.to_variable([0.0]))
     >>> batch.tolist(), length.tolist()
@@ -121,7 +128,8 @@ def sequence_pad(x, pad_value, maxlen=None, name=None):
 def lod_reset(x, y=None, target_lod=None):
     """``x`` with another LoD: that of `y`, the elements of `y`, or the list `target_lod`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.lod_reset(dygraph.ones([3, 1]), target_lod=[0, 1, 3]).lod()
     [[0, 1, 3]]
     """
@@ -133,7 +141,8 @@ def lod_reset(x, y=None, target_lod=None):
 def lod_append(x, level):
     """``x`` with one more level of detail below its last.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0]], lod=[[0, 2]])
     >>> static.layers.lod_append(x, [0, 1, 2]).lod()
     [[0, 2], [0, 1, 2]]
@@ -147,7 +156,8 @@ def im2sequence(
 ):
     """The windows of images as rows, one sequence for each image.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.im2sequence(dygraph.ones([1, 1, 2, 2]), filter_size=1).lod()
     [[0, 4]]
     """
@@ -187,7 +197,7 @@ def sequence_conv(
 
     Examples
     --------
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
     ...     static.layers.sequence_conv(x, 4).shape
@@ -212,7 +222,8 @@ def chunk_eval(
 ):
     """Precision, recall and F1 of chunks, and the numbers of found, labelled and correct ones.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> tags = dygraph.to_variable([[0], [1]], lod=[[0, 2]])
     >>> [v.item() for v in static.layers.chunk_eval(tags, tags, "IOB", 1)]
     [1.0, 1.0, 1.0, 1, 1, 1]
@@ -233,7 +244,8 @@ def edit_distance(
 ):
     """(Edit distances of the sequences, ``[sequences, 1]``; the number of sequences.)
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.to_variable([[1], [2]], lod=[[0, 2]])
     >>> distance, count = static.layers.edit_distance(x, x)
     >>> distance.tolist(), count.item()

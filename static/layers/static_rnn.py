@@ -2,11 +2,12 @@
 
 import contextlib
 
-from dygraph import check, unique_name
+from dygraph import unique_name
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
-from static import bodies
-from static.layers.steps import AFTER, BEFORE, Steps
-from static.variable import sizes_of
+from dygraph.static import bodies
+from dygraph.static.layers.steps import AFTER, BEFORE, Steps
+from dygraph.static.variable import sizes_of
 
 __all__ = ["StaticRNN"]
 
@@ -36,8 +37,9 @@ class StaticRNN(Steps):
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x, zero = static.data("x", [3, 2]), layers.fill_constant([2], "float32", 0.0)
     ...     rnn = layers.StaticRNN()
@@ -161,8 +163,9 @@ class StaticRNN(Steps):
         --------
         A memory of zeros with a row for each row of the batch, which is axis 1 of the input:
 
-        >>> import numpy as np, static
-        >>> from static import layers
+        >>> import numpy as np
+        >>> from dygraph import static
+        >>> from dygraph.static import layers
         >>> with static.program_guard(static.Program()):
         ...     x = static.data("x", [2, None, 1])
         ...     rnn = layers.StaticRNN()

@@ -7,9 +7,9 @@ from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
 )
-from dygraph.shown import Shown
-from static import bodies
-from static.program import default_main_program
+from dygraph.inspect.shown import Shown
+from dygraph.static import bodies
+from dygraph.static.program import default_main_program
 
 __all__ = ["AFTER", "BEFORE", "Steps"]
 

@@ -1,10 +1,10 @@
 """Switch: several blocks, of which the first with a true condition runs."""
 
 from dygraph.errors import PreconditionNotMetError
-from dygraph.shown import Shown
-from static import bodies
-from static.layers.arithmetic import logical_and, logical_not
-from static.layers.choices import conditional_block
+from dygraph.inspect.shown import Shown
+from dygraph.static import bodies
+from dygraph.static.layers.arithmetic import logical_and, logical_not
+from dygraph.static.layers.choices import conditional_block
 
 __all__ = ["Switch"]
 
@@ -27,8 +27,9 @@ class Switch(Shown):
 
     Examples
     --------
-    >>> import numpy as np, static
-    >>> from static import layers
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     x = static.data("x", [1], "float32")
     ...     rate = layers.fill_constant([1], "float32", 0.0)

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from dygraph import _core, check, functional, size_lists, unique_name
+from dygraph import _core, ops, unique_name
+from dygraph.core import check, size_lists
+from dygraph.core.files import path_of
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.files import path_of
-from static.layers.making import attributes, into, layer, run, table
-from static.program import Variable, computes, default_main_program
-from static.unknown_sizes import Unknown, numbers, variables
+from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.program import Variable, computes, default_main_program
+from dygraph.static.unknown_sizes import Unknown, numbers, variables
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
@@ -54,7 +55,7 @@ def sizes_of(shape, owner):
         return [check.integer(size, f"{owner}: a size in shape") for size in shape], None, None
     parts = [
         size if isinstance(size, _core.Variable)
-        else functional.fill_constant(shape=[1], dtype="int32", value=float(size))
+        else ops.fill_constant(shape=[1], dtype="int32", value=float(size))
         for size in shape
     ]  # fmt: skip
     return [-1 if isinstance(s, _core.Variable) else int(s) for s in shape], None, parts
@@ -81,7 +82,7 @@ def fill_constant(shape, dtype, value, force_cpu=False, out=None):
 
     `shape` may be or hold Variables; `value` may be a Variable.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.fill_constant([2, 3], "float32", 1.5).shape
     (2, 3)
@@ -95,7 +96,8 @@ def fill_constant_batch_size_like(
 ):
     """`fill_constant` with the size `input_dim_idx` of `input` as its size `output_dim_idx`.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> x = dygraph.ones([4, 2])
     >>> static.layers.fill_constant_batch_size_like(x, [-1, 1], "int64", 7).tolist()
     [[7], [7], [7], [7]]
@@ -112,7 +114,7 @@ def fill_constant_batch_size_like(
 def zeros(shape, dtype, force_cpu=False):
     """Zeros.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.zeros([2], "int64").name[-5:]
     'tmp_0'
@@ -124,7 +126,7 @@ def zeros(shape, dtype, force_cpu=False):
 def ones(shape, dtype, force_cpu=False):
     """Ones.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.ones([2], "int64").shape
     (2,)
@@ -136,7 +138,8 @@ def ones(shape, dtype, force_cpu=False):
 def zeros_like(x, out=None):
     """Zeros of the shape and type of ``x``; `out`, if given, is set to them.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.zeros_like(dygraph.to_variable([1.0, 2.0])).tolist()
     [0.0, 0.0]
     """
@@ -147,7 +150,8 @@ def zeros_like(x, out=None):
 def ones_like(x, out=None):
     """Ones of the shape and type of ``x``; `out`, if given, is set to them.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.ones_like(dygraph.to_variable([3, 2])).tolist()
     [1, 1]
     """
@@ -158,7 +162,7 @@ def ones_like(x, out=None):
 def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
     """A variable filled with `fill_value`, by default float32.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.full([2], 3, name="three").name
     'three.tmp_0'
@@ -172,7 +176,8 @@ def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=Tru
 def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
     """A variable filled with `fill_value` in the shape of `input`, by default in its type.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.full_like(dygraph.ones([2]), 3.0).tolist()
     [3.0, 3.0]
     """
@@ -187,7 +192,7 @@ def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradien
 def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
     """Ones on the diagonal, ``batch_shape + [num_rows, num_columns]``.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.eye(2, 3, batch_shape=[4]).shape
     (4, 2, 3)
@@ -198,8 +203,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
     if not batch_shape:
         return made
     sizes = check.shape(batch_shape, "eye: batch_shape")
-    made = functional.reshape2(made, shape=[1] * len(sizes) + [num_rows, columns])
-    return functional.tile(made, repeat_times=[*sizes, 1, 1])
+    made = ops.reshape2(made, shape=[1] * len(sizes) + [num_rows, columns])
+    return ops.tile(made, repeat_times=[*sizes, 1, 1])
 
 
 def _scalar(value, dtype):
@@ -207,7 +212,7 @@ def _scalar(value, dtype):
     if isinstance(value, Unknown):
         value = value.tensor()
     if isinstance(value, _core.Variable):
-        return value if str(value.dtype) == str(dtype) else functional.cast(value, dtype)
+        return value if str(value.dtype) == str(dtype) else ops.cast(value, dtype)
     return filled([1], dtype, value, "range")
 
 
@@ -215,7 +220,7 @@ def _scalar(value, dtype):
 def range(start, end, step, dtype):
     """From `start` to before `end` in steps of `step`; each a number or a Variable of one element.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.range(0, 6, 2, "int32").shape
     (-1,)
@@ -228,7 +233,7 @@ def range(start, end, step, dtype):
 def arange(start, end, step=1, dtype=None, name=None):
     """`range`, by default float32.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     str(static.layers.arange(0, 6).dtype)
     'float32'
@@ -242,7 +247,7 @@ def arange(start, end, step=1, dtype=None, name=None):
 def linspace(start, stop, num, dtype):
     """`num` evenly spaced numbers from `start` to `stop`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.linspace(0, 1, 5, "float32").dtype == "float32"
     True
@@ -257,11 +262,12 @@ def linspace(start, stop, num, dtype):
 def cast(x, dtype):
     """``x`` converted to another type.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.cast(dygraph.to_variable([1.5, -2.5]), "int32").tolist()
     [1, -2]
     """
-    return functional.cast(x, dtype)
+    return ops.cast(x, dtype)
 
 
 @layer
@@ -269,7 +275,7 @@ def assign(input, output=None):
     """A copy of a Variable, or a variable with the elements of an array; `output` is set to it.
 
     >>> import numpy as np
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.assign(np.array([[1.0, 2.0]], "float32")).shape
     (1, 2)
@@ -311,7 +317,8 @@ def load(out, file_path, load_as_fp16=None):
     Examples
     --------
     >>> import os, tempfile
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> folder = tempfile.mkdtemp()
     >>> attrs = {"file_path": os.path.join(folder, "w")}
     >>> _ = dygraph.run_op("save", {"X": dygraph.to_variable([1.0, 2.0])}, attrs)
@@ -330,7 +337,7 @@ def load(out, file_path, load_as_fp16=None):
 def create_tensor(dtype, name=None, persistable=False):
     """A variable of the current block for results; an eager one inside `dygraph.guard`.
 
-    >>> import static
+    >>> from dygraph import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.create_tensor("float32", name="total").name
     'total'
@@ -348,7 +355,8 @@ def create_tensor(dtype, name=None, persistable=False):
 def rank(input):
     """The number of axes, one int32.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.rank(dygraph.ones([2, 3])).item()
     2
     """
@@ -359,7 +367,8 @@ def rank(input):
 def tril(input, diagonal=0, name=None):
     """The elements on and below a diagonal of matrices, and 0 above.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.tril(dygraph.ones([2, 2])).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
@@ -370,7 +379,8 @@ def tril(input, diagonal=0, name=None):
 def triu(input, diagonal=0, name=None):
     """The elements on and above a diagonal of matrices, and 0 below.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.triu(dygraph.ones([2, 2])).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
@@ -381,7 +391,8 @@ def triu(input, diagonal=0, name=None):
 def where(condition):
     """The indices where `condition` is true: ``[count, axes]``, int64.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> static.layers.where(dygraph.to_variable([False, True, True])).tolist()
     [[1], [2]]
     """
@@ -394,7 +405,8 @@ def where(condition):
 def topk(input, k, name=None):
     """The `k` greatest along the last axis, and their indices.
 
-    >>> import dygraph, static
+    >>> import dygraph
+    >>> from dygraph import static
     >>> [v.tolist() for v in static.layers.topk(dygraph.to_variable([1.0, 5.0, 3.0]), 2)]
     [[5.0, 3.0], [1, 2]]
     """

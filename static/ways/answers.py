@@ -2,12 +2,12 @@
 
 import sys
 
-from dygraph.watch import is_own_file
-from static.ways.graph import Ask, PathDone, Restart, here, is_ours, spot
-from static.ways.hooks import HOOKS
-from static.ways.numbers import Number
-from static.ways.recording import Recording
-from static.ways.sequences import Sizes
+from dygraph.inspect.watch import is_own_file
+from dygraph.static.ways.graph import Ask, PathDone, Restart, here, is_ours, spot
+from dygraph.static.ways.hooks import HOOKS
+from dygraph.static.ways.numbers import Number
+from dygraph.static.ways.recording import Recording
+from dygraph.static.ways.sequences import Sizes
 
 __all__ = ["Answers"]
 

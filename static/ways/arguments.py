@@ -1,8 +1,8 @@
 """Arguments and results of captured functions: Variables in nested containers."""
 
 from dygraph import _core
-from static.ways.explore import Input
-from static.ways.state import constant_key
+from dygraph.static.ways.explore import Input
+from dygraph.static.ways.state import constant_key
 
 __all__ = ["build", "inputs_for", "key_of", "leaves", "replaced", "variables_in"]
 

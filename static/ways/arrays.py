@@ -1,11 +1,11 @@
 """Lists of Variables whose length the run decides."""
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
 from dygraph.errors import OutOfRangeError
-from dygraph.recording import modes
-from static.variable import Variable
-from static.ways.graph import Meta, here
-from static.ways.numbers import Number, constant, number
+from dygraph.static.variable import Variable
+from dygraph.static.ways.graph import Meta, here
+from dygraph.static.ways.numbers import Number, constant, number
 
 __all__ = ["Array"]
 

@@ -1,6 +1,6 @@
 """Lists of open length, as tensor arrays of the program with a counter each."""
 
-from static.ways.graph import Go, Meta, Refused, reachable, short
+from dygraph.static.ways.graph import Go, Meta, Refused, reachable, short
 
 _COUNT = Meta("int64", ())
 

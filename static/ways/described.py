@@ -5,8 +5,8 @@ block again, with the program's names. Arrays, rank tables and similar values ar
 and have one uid.
 """
 
-from static.operator import Operator
-from static.ways.graph import Refused, short
+from dygraph.static.operator import Operator
+from dygraph.static.ways.graph import Refused, short
 
 __all__ = ["Body", "body_of", "declared", "is_tensor", "kind_of_value", "write"]
 

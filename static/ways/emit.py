@@ -8,16 +8,15 @@ variable.
 import contextlib
 import sys
 
-import static
-from dygraph import unique_name
-from dygraph.variable import Parameter as EagerParameter
-from static.operator import Operator
-from static.variable import Parameter, Variable
-from static.ways import described
-from static.ways.arrays_emitted import Arrays
-from static.ways.flow import Flow
-from static.ways.graph import Ask, Go, Meta, Raise, Refused, first_line
-from static.ways.settle import settle
+from dygraph import static, unique_name
+from dygraph.core.variable import Parameter as EagerParameter
+from dygraph.static.operator import Operator
+from dygraph.static.variable import Parameter, Variable
+from dygraph.static.ways import described
+from dygraph.static.ways.arrays_emitted import Arrays
+from dygraph.static.ways.flow import Flow
+from dygraph.static.ways.graph import Ask, Go, Meta, Raise, Refused, first_line
+from dygraph.static.ways.settle import settle
 
 __all__ = ["Emitted", "emit"]
 

@@ -3,15 +3,14 @@
 import re
 import sys
 
-import static
-from dygraph import _core, unique_name
+from dygraph import _core, static, unique_name
+from dygraph.autograd.recording import modes
 from dygraph.errors import DygraphError
-from dygraph.recording import modes
-from static.variable import Variable
-from static.ways import joins
-from static.ways.arrays import Array
-from static.ways.calls import Calls
-from static.ways.graph import (
+from dygraph.static.variable import Variable
+from dygraph.static.ways import joins
+from dygraph.static.ways.arrays import Array
+from dygraph.static.ways.calls import Calls
+from dygraph.static.ways.graph import (
     Ask,
     Block,
     Give,
@@ -26,10 +25,10 @@ from static.ways.graph import (
     short,
     spot,
 )
-from static.ways.numbers import Number, number
-from static.ways.outside import Outside
-from static.ways.scratch import Scratch, from_weights
-from static.ways.unchanged import drop_unchanged
+from dygraph.static.ways.numbers import Number, number
+from dygraph.static.ways.outside import Outside
+from dygraph.static.ways.scratch import Scratch, from_weights
+from dygraph.static.ways.unchanged import drop_unchanged
 
 __all__ = ["Explorer", "Input"]
 

@@ -1,6 +1,6 @@
 """The structure of an explored graph: order, loops, joins and nesting."""
 
-from static.ways.graph import Block, Give, Go, reachable
+from dygraph.static.ways.graph import Block, Give, Go, reachable
 
 
 class Flow:

@@ -11,10 +11,9 @@ import time
 
 import numpy as np
 
-import static
-from dygraph import _core
-from dygraph.watch import user_line
-from static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
+from dygraph import _core, static
+from dygraph.inspect.watch import user_line
+from dygraph.static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
 
 __all__ = [
     "MOST", "Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total",

@@ -1,6 +1,6 @@
 """A program followed by its gradients: a call runs the first half, ``backward()`` the second."""
 
-import static
+from dygraph import static
 
 __all__ = ["Halves"]
 

@@ -2,9 +2,9 @@
 
 import sys
 
-from static.ways.graph import Go, Meta, Restart, is_ours, name_of, short, spot
-from static.ways.numbers import Number, number
-from static.ways.state import State
+from dygraph.static.ways.graph import Go, Meta, Restart, is_ours, name_of, short, spot
+from dygraph.static.ways.numbers import Number, number
+from dygraph.static.ways.state import State
 
 _HIDDEN = "__ways"
 

@@ -5,14 +5,14 @@ import sys
 
 import numpy as np
 
-from static.variable import Variable
-from static.ways import joins
-from static.ways.arrays import Array
-from static.ways.graph import Go, name_of, short, spot
-from static.ways.hooks import PLACES, Loop
-from static.ways.numbers import SIZE, TYPES, Number, constant, number
-from static.ways.sequences import sequence_of
-from static.ways.state import Leaf
+from dygraph.static.variable import Variable
+from dygraph.static.ways import joins
+from dygraph.static.ways.arrays import Array
+from dygraph.static.ways.graph import Go, name_of, short, spot
+from dygraph.static.ways.hooks import PLACES, Loop
+from dygraph.static.ways.numbers import SIZE, TYPES, Number, constant, number
+from dygraph.static.ways.sequences import sequence_of
+from dygraph.static.ways.state import Leaf
 
 _PATIENCE = 40  # turns that asked, after which a loop that Python could run becomes one of values
 

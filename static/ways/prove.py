@@ -9,12 +9,12 @@ import time
 import dygraph
 from dygraph import _core
 from dygraph.errors import DygraphError
+from dygraph.jit.open_axes import BATCH, Inputs, double, more, one
+from dygraph.jit.open_axes import Input as Sample
+from dygraph.jit.tracing import Moment
 from dygraph.nn.layer import Layer
-from dygraph.open_axes import BATCH, Inputs, double, more, one
-from dygraph.open_axes import Input as Sample
-from dygraph.tracing import Moment
-from static.ways.arguments import build, key_of, leaves, replaced, variables_in
-from static.ways.forced import (
+from dygraph.static.ways.arguments import build, key_of, leaves, replaced, variables_in
+from dygraph.static.ways.forced import (
     MOST,
     Endless,
     Map,
@@ -25,7 +25,7 @@ from static.ways.forced import (
     edge_text,
     total,
 )
-from static.ways.graph import Refused, first_line
+from dygraph.static.ways.graph import Refused, first_line
 
 __all__ = ["Buffers", "Proof", "prove"]
 

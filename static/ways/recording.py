@@ -1,11 +1,11 @@
 """The operators of one run, noted in the blocks of the graph or compared with what stands there."""
 
 from dygraph import _core, unique_name
-from dygraph.watch import user_line
-from static.variable import Variable
-from static.ways import described
-from static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
-from static.ways.hooks import Hooks
+from dygraph.inspect.watch import user_line
+from dygraph.static.variable import Variable
+from dygraph.static.ways import described
+from dygraph.static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
+from dygraph.static.ways.hooks import Hooks
 
 __all__ = ["Recording"]
 

@@ -7,8 +7,8 @@ unchanged.
 
 import ast
 
-from static.ways.hooks import FRAME, HOOKS, NEW, PLACES, Place
-from static.ways.liveness import Scope, declarations, may_ask
+from dygraph.static.ways.hooks import FRAME, HOOKS, NEW, PLACES, Place
+from dygraph.static.ways.liveness import Scope, declarations, may_ask
 
 __all__ = ["Rewriter", "reads_its_frame"]
 

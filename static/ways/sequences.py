@@ -1,11 +1,11 @@
 """Ranges, Variables and what goes over them, where the run decides how long they are."""
 
 from dygraph import _core
-from dygraph.recording import modes
-from static.variable import Variable
-from static.ways.arrays import Array
-from static.ways.graph import here
-from static.ways.numbers import Number, as_variable, is_number
+from dygraph.autograd.recording import modes
+from dygraph.static.variable import Variable
+from dygraph.static.ways.arrays import Array
+from dygraph.static.ways.graph import here
+from dygraph.static.ways.numbers import Number, as_variable, is_number
 
 __all__ = ["Range", "Rows", "Sizes", "Walk", "is_open", "sequence_of", "size_of"]
 

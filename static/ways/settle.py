@@ -1,6 +1,6 @@
 """The declarations of variables of emitted blocks, and the outer variables of each block."""
 
-from static.variable import Variable
+from dygraph.static.variable import Variable
 
 
 def settle(program, stays, controls):

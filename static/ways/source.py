@@ -5,8 +5,8 @@ import copy
 import linecache
 import types
 
-from static.ways.hooks import HOOKS
-from static.ways.rewriting import Rewriter, reads_its_frame
+from dygraph.static.ways.hooks import HOOKS
+from dygraph.static.ways.rewriting import Rewriter, reads_its_frame
 
 __all__ = ["convert", "has_hooks"]
 

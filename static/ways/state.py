@@ -15,8 +15,8 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.nn.layer import Layer
-from static.variable import Variable
-from static.ways.numbers import Number
+from dygraph.static.variable import Variable
+from dygraph.static.ways.numbers import Number
 
 __all__ = ["Leaf", "State"]
 
@@ -165,10 +165,14 @@ class State:
         if id(o) in self._seen:
             return self.leaf(path, "ref", self._seen[id(o)], None, put)
         self._seen[id(o)] = path
-        walk = getattr(o, "walk_ways", None) if kind.__module__.startswith("static.ways") else None
+        walk = (
+            getattr(o, "walk_ways", None)
+            if kind.__module__.startswith("dygraph.static.ways")
+            else None
+        )
         if walk is not None:
             return walk(self, path)
-        if kind.__module__.startswith("static.ways"):
+        if kind.__module__.startswith("dygraph.static.ways"):
             return None  # hooks, and what explores
         if isinstance(o, (list, collections.deque)):
             self.leaf(path, kind.__name__, (self._class(kind), len(o)), o, put)

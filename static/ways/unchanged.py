@@ -4,7 +4,7 @@ A loop makes parameters for values that an iteration might change. An unchanged 
 second name of the value with a sum of gradients of its own, whose terms the program would keep.
 """
 
-from static.ways.graph import Ask, Give, Go, reachable
+from dygraph.static.ways.graph import Ask, Give, Go, reachable
 
 __all__ = ["drop_unchanged"]
 

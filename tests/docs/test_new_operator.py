@@ -83,7 +83,7 @@ assert dygraph.load_library({library!r}) == ["row_spread"]
 values = np.array([[1.0, 5.0, 2.0], [0.0, 4.0, -3.0]])
 x = dygraph.to_variable(values)
 x.stop_gradient = False
-y = dygraph.functional.row_spread(x)
+y = dygraph.ops.row_spread(x)
 assert y.tolist() == [4.0, 7.0]
 (g,) = dygraph.grad([(y * y).sum()], [x], create_graph=True)
 assert g.tolist() == [[-8.0, 8.0, 0.0], [0.0, 14.0, -14.0]]  # 2 spread at the extremes
@@ -92,7 +92,7 @@ weights = dygraph.to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype="float64
 assert gg.tolist() == [[-2.0, 2.0, 0.0], [0.0, -2.0, 2.0]]
 for shape in [(3,), (2, 0)]:
     try:
-        dygraph.functional.row_spread(dygraph.to_variable(np.ones(shape)))
+        dygraph.ops.row_spread(dygraph.to_variable(np.ones(shape)))
     except dygraph.errors.InvalidArgumentError as e:
         assert str(list(shape)) in str(e)
     else:

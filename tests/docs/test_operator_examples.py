@@ -6,9 +6,9 @@ import inspect
 import pytest
 
 import dygraph
-from dygraph import _core, functional
+from dygraph import _core, ops
 
-OPERATORS = [n for n in functional.__all__ if not inspect.isfunction(getattr(functional, n))]
+OPERATORS = [n for n in ops.__all__ if not inspect.isfunction(getattr(ops, n))]
 
 
 def test_all_operators_are_here():
@@ -18,7 +18,7 @@ def test_all_operators_are_here():
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_example(name):
-    play(name, getattr(functional, name), f"F.{name}(")
+    play(name, getattr(ops, name), f"F.{name}(")
 
 
 # They have no function, since they stand in programs; `dygraph.run_op` calls them.

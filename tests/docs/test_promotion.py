@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "promotion.md"
 NAMES = [
@@ -96,7 +96,7 @@ def test_writing_casts_to_the_target():
     x[0] = dygraph.to_variable(np.array(2.75))
     assert x.dtype == dygraph.int32 and x.numpy().tolist() == [2, 0]
     with pytest.raises(TypeError):
-        dygraph.functional.elementwise_add(x, x.astype("int64"))
+        dygraph.ops.elementwise_add(x, x.astype("int64"))
 
 
 SPREAD = {
@@ -111,7 +111,7 @@ SPREAD = {
     "mean of an axis": (lambda x: x.mean(axis=0), lambda a: a.mean(0)),
     "median of an axis": (lambda x: x.median(axis=1), lambda a: np.median(a, axis=1)),
     "var of an axis": (lambda x: x.var(axis=1, unbiased=False), lambda a: a.var(1)),
-    "reduce_mean": (lambda x: dygraph.functional.reduce_mean(x, dim=1), lambda a: a.mean(1)),
+    "reduce_mean": (lambda x: dygraph.ops.reduce_mean(x, dim=1), lambda a: a.mean(1)),
     "layers.mean": (lambda x: static.layers.mean(x), np.mean),
     "layers.reduce_mean": (lambda x: static.layers.reduce_mean(x, dim=[0]), lambda a: a.mean(0)),
     "np.mean": (lambda x: np.mean(x), np.mean),
@@ -119,7 +119,7 @@ SPREAD = {
         lambda x: np.average(x, weights=np.arange(8).reshape(4, 2)),
         lambda a: np.average(a, weights=np.arange(8).reshape(4, 2)),
     ),
-    "l1_loss": (lambda x: dygraph.functional.l1_loss(x, 0 * x), lambda a: np.abs(a).mean()),
+    "l1_loss": (lambda x: dygraph.ops.l1_loss(x, 0 * x), lambda a: np.abs(a).mean()),
 }  # fmt: skip
 NUMBERS = np.array([[0, 1], [2, 5], [7, 3], [1, 1]])
 

@@ -1,6 +1,6 @@
 """The control flow of the documents: choices, loops and DynamicRNN, nearly as they stand there.
 
-``import static as fluid`` takes the place of the import lines. Sketches (``fluid.Var``,
+``import dygraph.static as fluid`` takes the place of the import lines. Sketches (``fluid.Var``,
 ``fluid.switch``, ``larger``) have the names that Fluid shipped.
 """
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
+import dygraph.static as fluid
 from dygraph import jit, unique_name
-from static import layers
+from dygraph.static import layers
 
 SOURCE = [range(1, 11), range(11, 19), range(19, 24), range(24, 31)]
 TARGET = [range(1, 6), range(6, 13), range(13, 17), range(17, 23)]

@@ -1,13 +1,13 @@
 """The code of the developer guide (000 and 001), nearly as it stands there.
 
-``import static as fluid`` takes the place of ``import paddle.v2.fluid as fluid``; the diabetes data
+``import dygraph.static as fluid`` takes the place of ``import paddle.v2.fluid as fluid``; the diabetes data
 that of the housing data, with ten measurements instead of thirteen.
 """
 
 import numpy as np
 import pytest
 
-import static as fluid
+import dygraph.static as fluid
 from dygraph import unique_name
 from dygraph.regularizer import L1Decay
 

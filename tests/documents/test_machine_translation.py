@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
-import static.layers as pd
+import dygraph.static as fluid
+import dygraph.static.layers as pd
 from dygraph import unique_name
 
 START, END, WORDS = 0, 1, range(2, 6)

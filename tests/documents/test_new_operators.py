@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dygraph
+import dygraph.static as fluid
 import plugins
-import static as fluid
 from documents.new_operators.clip_and_mul import clip_cases, mul_cases
 
 FOLDER = Path(__file__).resolve().parent / "new_operators"

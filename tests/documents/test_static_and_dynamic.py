@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import static as fluid
+import dygraph.static as fluid
 from dygraph import unique_name
 
 

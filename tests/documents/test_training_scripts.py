@@ -1,6 +1,6 @@
 """The training scripts of the developer guide (000 and 001), and those it links to, small.
 
-``import static as paddle`` and ``import static as fluid`` take the place of the documents' import
+``import dygraph.static as paddle`` and ``import dygraph.static as fluid`` take the place of the documents' import
 lines; what the document calls ``fluid.io.save.persistables`` has its name in Fluid.
 """
 
@@ -10,8 +10,8 @@ import json
 import numpy as np
 import pytest
 
-import static as fluid
-import static as paddle
+import dygraph.static as fluid
+import dygraph.static as paddle
 from dygraph import unique_name
 
 
@@ -106,7 +106,7 @@ def test_training_goes_on_where_it_was_saved():
 
 
 def test_printing_as_on_the_slides():
-    from static import debuger, debugger, framework
+    from dygraph.static import debuger, debugger, framework
 
     x = fluid.layers.data(name="x", shape=[13], dtype="float32")
     y_predict = fluid.layers.fc(input=x, size=1, act=None)

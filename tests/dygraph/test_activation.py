@@ -116,5 +116,5 @@ def test_act_takes_every_name(name):
     fc = nn.Linear(3, 2, act=name)
     x = dygraph.to_variable(np.ones((1, 3), "float32"))
     plain = x.numpy() @ fc.weight.numpy() + fc.bias.numpy()
-    expected = getattr(dygraph.functional, name)(dygraph.to_variable(plain)).numpy()
+    expected = getattr(dygraph.ops, name)(dygraph.to_variable(plain)).numpy()
     np.testing.assert_allclose(fc(x).numpy(), expected, rtol=1e-6)

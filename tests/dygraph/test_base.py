@@ -38,7 +38,7 @@ class TestGuard:
 
     def test_seed_repeats_and_outer_numbers_go_on(self):
         def draw():
-            return dygraph.functional.uniform_random(shape=[4]).numpy()
+            return dygraph.ops.uniform_random(shape=[4]).numpy()
 
         dygraph.seed(3)
         first, second = draw(), draw()

@@ -17,7 +17,7 @@ class Net(dygraph.Layer):
         self.out = dygraph.nn.Linear(width, 1)
 
     def forward(self, x):
-        return self.out(dygraph.functional.tanh(self.fc(x)))
+        return self.out(dygraph.ops.tanh(self.fc(x)))
 
 
 class Schedule:
@@ -42,7 +42,7 @@ def train(net, adam, schedule, steps):
     for _ in range(steps):
         x = np.random.rand(5, 3) + random.random()
         x = dygraph.to_variable(x.astype("float32"))
-        noise = dygraph.functional.gaussian_random(shape=[5, 1])
+        noise = dygraph.ops.gaussian_random(shape=[5, 1])
         loss = ((net(x) - noise) * (net(x) - noise)).mean()
         loss.backward()
         adam.step()

@@ -76,7 +76,7 @@ class TestNoGradVars:
 
     def test_infinite_parts_do_not_leak(self):
         x = leaf([0.0])
-        bad = dygraph.functional.sqrt(x)  # its derivative here is infinite
+        bad = dygraph.ops.sqrt(x)  # its derivative here is infinite
         (g,) = dygraph.grad(bad * 1.0 + x * 5.0, x, no_grad_vars=[bad])
         assert g.tolist() == [5.0]
 
@@ -232,25 +232,25 @@ class TestClip:
     def test_error_clip_limits_what_passes(self):
         x = leaf([3.0])
         y = x * 10.0
-        y.register_hook(dygraph.clip.ErrorClipByValue(max=0.5, min=-0.25))
+        y.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.5, min=-0.25))
         (y * y).backward()
         assert x.gradient().tolist() == [5.0]
         with pytest.raises(ValueError, match="max without min must be at least 0"):
-            dygraph.clip.ErrorClipByValue(max=-1.0)
+            dygraph.static.clip.ErrorClipByValue(max=-1.0)
 
     def test_set_gradient_clip(self):
         w = dygraph.Parameter([1.0])
-        dygraph.clip.set_gradient_clip(dygraph.clip.GradientClipByValue(-0.5, 0.5), [w])
+        dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByValue(-0.5, 0.5), [w])
         sgd = dygraph.optimizer.SGD(1.0, parameter_list=[w])
         (w * 100.0).backward()
         sgd.step()
         assert w.tolist() == [0.5]
         with pytest.raises(TypeError, match="param_list must be a list"):
-            dygraph.clip.set_gradient_clip(dygraph.clip.GradientClipByNorm(1.0))
+            dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByNorm(1.0))
         with pytest.raises(TypeError, match="one of dygraph.clip"):
-            dygraph.clip.set_gradient_clip(1.0, [w])
+            dygraph.static.clip.set_gradient_clip(1.0, [w])
         with pytest.raises(TypeError, match=r"param_list\[0\] must be a Parameter"):
-            dygraph.clip.set_gradient_clip(dygraph.clip.GradientClipByNorm(1.0), [1])
+            dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByNorm(1.0), [1])
 
 
 class TestBilinearInitializer:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 
 RNG = np.random.default_rng(0)
 

@@ -327,7 +327,7 @@ def test_wrong_reductions(name):
     with pytest.raises(TypeError, match=f"{name}: x must be a Variable, got list"):
         function([x, x])
     with pytest.raises(ValueError, match="each axis once"):
-        getattr(dygraph.functional, f"reduce_{name}")(x, dim=[0, -2])
+        getattr(dygraph.ops, f"reduce_{name}")(x, dim=[0, -2])
 
 
 def test_import_star_leaves_pythons_functions():

@@ -11,8 +11,8 @@ MODULES = (
     "autograd callbacks checkpoint clip errors functional initializer io jit lr memory metrics "
     "nets nn notebook optimizer profiler reader regularizer safetensors saving unique_name"
 ).split()
-OPERATORS = [n for n in dygraph.functional.__all__ if hasattr(dygraph._core.ops, n)]
-OPERATORS = [n for n in OPERATORS if not inspect.isfunction(getattr(dygraph.functional, n))]
+OPERATORS = [n for n in dygraph.ops.__all__ if hasattr(dygraph._core.ops, n)]
+OPERATORS = [n for n in OPERATORS if not inspect.isfunction(getattr(dygraph.ops, n))]
 
 
 def public():
@@ -59,7 +59,7 @@ def test_everything_public_has_an_example():
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator_help(name):
     """Signature, formula, every slot and attribute with its default, types, gradient, errors."""
-    function, info = getattr(dygraph.functional, name), dygraph.op_info(name)
+    function, info = getattr(dygraph.ops, name), dygraph.op_info(name)
     text, signature = inspect.getdoc(function), inspect.signature(function)
     assert text.startswith(info.comment[:40].strip())
     slots = {s.python_name for s in info.inputs}
@@ -84,7 +84,7 @@ def test_operator_help(name):
 
 
 def test_help_as_shown():
-    text = pydoc.render_doc(dygraph.functional.scale, renderer=pydoc.plaintext)
+    text = pydoc.render_doc(dygraph.ops.scale, renderer=pydoc.plaintext)
     for part in (
         "scale(x, scale=1.0, bias=0.0, bias_after_scale=True, scale_tensor=None)",
         "Out = scale * X + bias",
@@ -93,19 +93,19 @@ def test_help_as_shown():
         "Gradients flow through it",
     ):
         assert part in text
-    assert str(inspect.signature(dygraph.functional.clip)) == "(x, min=-inf, max=inf)"
-    assert str(inspect.signature(dygraph.functional.relu)) == "(x)"
-    assert "No gradient flows" in dygraph.functional.arg_max.__doc__
+    assert str(inspect.signature(dygraph.ops.clip)) == "(x, min=-inf, max=inf)"
+    assert str(inspect.signature(dygraph.ops.relu)) == "(x)"
+    assert "No gradient flows" in dygraph.ops.arg_max.__doc__
 
 
 def test_an_argument_python_cannot_spell():
     x = dygraph.to_variable([1.0, 0.25])
     for given in ({"lambda_": 0.5}, {"lambda": 0.5}, {}):
-        assert dygraph.functional.softshrink(x, **given).tolist() == [0.5, 0.0]
+        assert dygraph.ops.softshrink(x, **given).tolist() == [0.5, 0.0]
     with pytest.raises(TypeError, match="twice"):
-        dygraph.functional.softshrink(x, **{"lambda_": 0.5, "lambda": 0.5})
+        dygraph.ops.softshrink(x, **{"lambda_": 0.5, "lambda": 0.5})
     with pytest.raises(TypeError, match="scale"):
-        dygraph.functional.scale(x, scale_=2.0)
+        dygraph.ops.scale(x, scale_=2.0)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 import dygraph
-from dygraph import functional, nn
+from dygraph import nn, ops
 
 
 @pytest.mark.parametrize(
-    "package, prefix", [(dygraph, "dygraph"), (nn, "dygraph.nn"), (functional, "dygraph")]
+    "package, prefix", [(dygraph, "dygraph"), (nn, "dygraph.nn"), (ops, "dygraph")]
 )
 def test_tables_name_what_the_modules_give(package, prefix):
     for module, names in package._LAZY.items():
@@ -24,7 +24,7 @@ def test_tables_name_what_the_modules_give(package, prefix):
 
 def test_layers_and_functions_stand_at_the_top():
     assert dygraph.LSTM is nn.LSTM and dygraph.BCELoss is nn.BCELoss
-    assert dygraph.relu is functional.relu
+    assert dygraph.relu is ops.relu
     assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
     with pytest.raises(AttributeError, match="Did you mean 'LSTM'"):
         nn.LSTN  # noqa: B018

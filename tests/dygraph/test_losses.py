@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
 from dygraph import nn
+from dygraph import ops as F
 
 generator = np.random.RandomState(3)
 v = dygraph.to_variable

@@ -80,7 +80,7 @@ def test_auc_agrees_with_the_operator():
     p, y = P[0].astype("float32"), LABEL[0]
     m.update(p, y)
     v = dygraph.to_variable
-    area = dygraph.functional.auc(
+    area = dygraph.ops.auc(
         v(p[:, None]), v(y[:, None]), zeros, zeros, num_thresholds=100, slide_steps=0
     )[0]
     np.testing.assert_allclose(m.eval(), area.item())

@@ -97,7 +97,7 @@ def test_digits_through_a_reader():
     adam = dygraph.optimizer.Adam(0.01, parameter_list=net.parameters())
 
     def loss(logits, label):
-        return dygraph.functional.softmax_with_cross_entropy(logits, label.reshape([-1, 1]))
+        return dygraph.ops.softmax_with_cross_entropy(logits, label.reshape([-1, 1]))
 
     model.prepare(adam, loss, Accuracy())
     train = dygraph.batch(dygraph.reader.shuffle(digits.train(), 2000, seed=1), 64)

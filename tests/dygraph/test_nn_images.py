@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph import nn
 
 RNG = np.random.default_rng(0)

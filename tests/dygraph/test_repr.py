@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import callbacks, initializer, io, lr, metrics, optimizer
+from dygraph import callbacks, initializer, io, lr, metrics, optimizer, static
 
 # Rooms whose classes never reach a user, and classes of which there are no objects to see.
 INNER = ("static.ways.", "dygraph.io.memory_pipe", "dygraph.libs")
@@ -95,8 +94,8 @@ TABLE = {
     "batch_size=2, shuffle=True)": lambda: io.DataLoader(DATA, 2, True),
     "Normal(loc=0.5, scale=2.0)": lambda: initializer.Normal(0.5, 2.0),
     "Xavier(uniform=False)": lambda: initializer.Xavier(uniform=False),
-    "GradientClipByGlobalNorm(clip_norm=2.0)": lambda: dygraph.clip.GradientClipByGlobalNorm(2.0),
-    "GradientClipByValue(min=-1.0, max=1.0)": lambda: dygraph.clip.GradientClipByValue(1.0),
+    "GradientClipByGlobalNorm(clip_norm=2.0)": lambda: dygraph.nn.ClipGradByGlobalNorm(2.0),
+    "GradientClipByValue(min=-1.0, max=1.0)": lambda: dygraph.nn.ClipGradByValue(1.0),
     "ParamAttr(name='w', learning_rate=0.5)":
         lambda: dygraph.ParamAttr(name="w", learning_rate=0.5),
     "L2Decay(0.5)": lambda: dygraph.regularizer.L2Decay(0.5),

@@ -55,7 +55,7 @@ class TestRegistry:
         with pytest.raises((KeyError, TypeError)):
             dygraph.run_op("relu", {"Y": var([1.0])})
         with pytest.raises(AttributeError, match="relu"):
-            dygraph.functional.rellu  # noqa: B018
+            dygraph.ops.rellu  # noqa: B018
         with pytest.raises(AttributeError, match="to_variable"):
             dygraph.to_variabel  # noqa: B018
 
@@ -97,14 +97,14 @@ class TestRegistry:
             dygraph.run_op("relu", {"X": var([1.0])}, {}, 3)
 
     def test_functional_has_all_but_gradients(self):
-        names = set(dygraph.functional.__all__)
+        names = set(dygraph.ops.__all__)
         assert {"relu", "matmul_v2", "elementwise_add"} <= names
         assert not [n for n in names if "_grad" in n]
-        composed = {n for module in dygraph.functional._COMPOSED for n in module.__all__}
-        composed |= set(dygraph.functional._LAZY_NAMES)
+        composed = {n for module in dygraph.ops._COMPOSED for n in module.__all__}
+        composed |= set(dygraph.ops._LAZY_NAMES)
         assert {n.rstrip("_") for n in names - composed} <= set(dygraph.op_names())
-        assert dygraph.relu is dygraph.functional.relu and "relu" in dir(dygraph)
-        assert dygraph.matmul is dygraph.functional.matmul_v2
+        assert dygraph.relu is dygraph.ops.relu and "relu" in dir(dygraph)
+        assert dygraph.matmul is dygraph.ops.matmul_v2
 
 
 class Cube(dygraph.PyLayer):
@@ -348,8 +348,8 @@ class TestFolderNamedStatic:
         "code",
         [
             "static = dygraph.static\n",
-            "import static\n",
-            "from static import layers\nimport static\n",
+            "from dygraph import static\n",
+            "from dygraph.static import layers\nimport static\n",
             "import static.optimizer\n",
             "sys.meta_path.remove(dygraph.beside._Finder)\nimport static as folder\n"
             "assert not hasattr(folder, 'Program')\ndygraph.beside.install()\n"
@@ -363,19 +363,24 @@ class TestFolderNamedStatic:
     def test_a_folder_without_code_hides_nothing(self, tmp_path, code):
         (tmp_path / "static").mkdir()
         (tmp_path / "static" / "style.css").write_text("p {}")
-        code += "static.Program(); import static as again; assert again is dygraph.static is static"
+        code += "static.Program(); import dygraph.static as again; assert again is dygraph.static is static"
         done = self.run(self.START + code, tmp_path, "")
         assert done.returncode == 0, done.stderr
 
     def test_a_package_of_the_user_stays_his(self, tmp_path):
         (tmp_path / "static").mkdir()
         (tmp_path / "static" / "__init__.py").write_text("mine = 3")
-        for first in ("", "import static; assert static.mine == 3\n"):
+        for first in ("", "from dygraph import static; assert static.mine == 3\n"):
             code = self.START + first + "dygraph.static"
             done = self.run(code, tmp_path, "")
             assert "ImportError: dygraph.static: the module 'static' must be" in done.stderr
             assert "Rename that package" in done.stderr
-        assert self.run(self.START + "import static; static.mine", tmp_path, "").returncode == 0
+        assert (
+            self.run(
+                self.START + "from dygraph import static; static.mine", tmp_path, ""
+            ).returncode
+            == 0
+        )
 
 
 class TestFlags:
@@ -506,7 +511,7 @@ def examples_of(name):
     """Doctests of a module; operators are run by tests/docs/test_operator_examples.py."""
     module = importlib.import_module(name)
     tests = [t for t in doctest.DocTestFinder().find(module) if t.examples]
-    return [t for t in tests if module is not dygraph.functional or t.name == name]
+    return [t for t in tests if module is not dygraph.ops or t.name == name]
 
 
 @pytest.mark.parametrize("name", list(modules()))

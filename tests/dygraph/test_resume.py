@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
 from dygraph import lr, optimizer
+from dygraph import ops as F
 from dygraph.nn import BatchNorm, Dropout, Embedding, Layer, Linear
 
 STEPS, STOP = 10, 6

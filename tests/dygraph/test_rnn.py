@@ -5,8 +5,7 @@ import pytest
 
 import dygraph
 import recurrent_reference as reference
-import static
-from dygraph import nn
+from dygraph import nn, static
 
 MODES = {
     "LSTM": nn.LSTM,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dygraph
-from dygraph import functional, stubs
+from dygraph import ops, stubs
 
 ROOT = Path(dygraph.__file__).parents[1]
 SAMPLES = Path(__file__).parent / "typing"
@@ -58,14 +58,14 @@ def public(names):
 def test_every_name_is_there_and_no_other(texts):
     stub = {path: public(names_of(ast.parse(text).body)) for path, text in texts.items()}
     assert stub["__init__.pyi"] == public(dir(dygraph))
-    assert stub["functional.pyi"] == set(functional.__all__)
+    assert stub["ops.pyi"] == set(ops.__all__)
     assert stub["optimizer/__init__.pyi"] == set(dygraph.optimizer.__all__)
     assert stub["_core.pyi"] == public(dir(dygraph._core))
 
 
 def test_variable_has_all_its_members(texts):
     variable = names_of(ast.parse(texts["_core.pyi"]).body)["Variable"]
-    hints = dygraph.spellings.HINTS.keys()
+    hints = dygraph.core.spellings.HINTS.keys()
     stub, runtime = set(names_of(variable.body)), set(vars(dygraph.Variable)) - hints
     assert public(stub) == public(runtime)
     special = {"__new__", "__doc__", "__getattribute__", "__setattr__", "__delattr__"}
@@ -81,14 +81,14 @@ def arguments(node):
 
 def test_signatures_are_those_of_the_run_time(texts):
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for name, node in names_of(ast.parse(texts["functional.pyi"]).body).items():
+    for name, node in names_of(ast.parse(texts["ops.pyi"]).body).items():
         if isinstance(node, ast.FunctionDef):
-            found = inspect.signature(getattr(functional, name)).parameters.values()
+            found = inspect.signature(getattr(ops, name)).parameters.values()
             assert arguments(node) == [p.name for p in found if p.kind not in kinds], name
 
 
 def test_types_known_from_elsewhere(texts):
-    text = texts["functional.pyi"]
+    text = texts["ops.pyi"]
     for line in (
         "def relu(x: Variable) -> Variable: ...",
         "def scale(x: Variable, scale: _Float = 1.0, bias: _Float = 0.0, "

@@ -269,7 +269,7 @@ def test_it_learns_to_copy():
         text = np.random.randint(0, words, (16, length))
         before = np.concatenate([text[:, :1], text[:, :-1]], axis=1)
         logits = head(net(embed(var(text)) + place(where), mask))
-        loss = dygraph.functional.softmax_with_cross_entropy(logits, var(before[..., None]))
+        loss = dygraph.ops.softmax_with_cross_entropy(logits, var(before[..., None]))
         loss = (loss[0] if isinstance(loss, tuple) else loss).mean()
         loss.backward()
         adam.minimize(loss)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core
-from dygraph import functional as F
+from dygraph import _core, static
+from dygraph import ops as F
 
 MANY = 70_000  # more than 2^16
 

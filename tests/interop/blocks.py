@@ -9,8 +9,8 @@ some read.
 import numpy as np
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 WEIGHT = np.linspace(-1, 1, 16, dtype="float32").reshape(4, 4)
 FEEDS = [

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-import static
+from dygraph import static
+from dygraph.static import layers
 from interop import blocks, networks, open_cases
-from static import layers
 
 STEPS = 5
 # Sums of at most 200 float32 products in any order differ by at most 200 * 2**-24 = 1.2e-5 of the

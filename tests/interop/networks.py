@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 VOCABULARY, WIDTH, HEADS, LENGTH, INNER = 20, 16, 2, 6, 32
 

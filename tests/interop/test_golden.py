@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 from interop import blocks, exchange, networks, open_cases
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-import static
+from dygraph import static
+from dygraph.static import paddle_operators
 from interop import exchange
 from interop.golden import GOLDEN, paddle
-from static import paddle_operators
 
 NAMES = ("forms", "lenet", "mlp", "transformer")
 RECORD = json.loads((GOLDEN / "record.json").read_text())

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import nn
-from static import layers
+from dygraph import nn, static
+from dygraph.static import layers
 
 SIDE = Path(__file__).with_name("ragged_side.py")
 

@@ -111,7 +111,7 @@ def test_a_reader_of_digits_feeds_a_model():
     feed = feeder.feed(next(batches()))
     assert feed["image"].shape == (32, 64) and feed["label"].shape == (32, 1)
     net = dygraph.nn.Linear(64, 10)
-    loss = dygraph.functional.softmax_with_cross_entropy(net(feed["image"]), feed["label"])
+    loss = dygraph.ops.softmax_with_cross_entropy(net(feed["image"]), feed["label"])
     assert loss.shape == (32, 1)
 
 

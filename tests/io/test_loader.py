@@ -154,7 +154,7 @@ def test_processes_draw_from_python_and_numpy_what_the_seed_says(workers):
         def __getitem__(self, i):
             import random
 
-            noise = dygraph.functional.uniform_random(shape=[1])
+            noise = dygraph.ops.uniform_random(shape=[1])
             return random.random(), np.random.rand(), noise.numpy()
 
         def __len__(self):
@@ -410,10 +410,10 @@ def test_forked_workers_compute_after_the_parent_has():
         import numpy as np, dygraph
         from dygraph import io
         x = dygraph.to_variable(np.ones((400, 400), "float32"))
-        (x @ x).numpy(); dygraph.functional.exp(x).numpy()
+        (x @ x).numpy(); dygraph.ops.exp(x).numpy()
         class Computes(io.Dataset):
             def __getitem__(self, i):
-                return (x @ x)[0, 0], dygraph.functional.exp(x)[i, i]
+                return (x @ x)[0, 0], dygraph.ops.exp(x)[i, i]
             def __len__(self):
                 return 4
         for a, b in io.DataLoader(Computes(), 2, num_workers=2, worker="process"):

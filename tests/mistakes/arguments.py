@@ -53,7 +53,7 @@ def variable_plus_text():
 
 
 def mixed_floats_into_an_operator():
-    dygraph.functional.elementwise_add(floats(2), floats(2, dtype="float64"))
+    dygraph.ops.elementwise_add(floats(2), floats(2, dtype="float64"))
 
 
 def array_of_objects():
@@ -111,15 +111,15 @@ def numpy_of_a_variable_with_gradient():
 
 
 def positional_axis_that_is_a_float():
-    dygraph.functional.softmax(floats(2, 2), axis=1.5)
+    dygraph.ops.softmax(floats(2, 2), axis=1.5)
 
 
 def misspelt_keyword_of_an_operator():
-    dygraph.functional.softmax(floats(2, 2), axes=1)
+    dygraph.ops.softmax(floats(2, 2), axes=1)
 
 
 def keyword_of_another_library():
-    dygraph.functional.gelu(floats(2, 2), inplace=True)
+    dygraph.ops.gelu(floats(2, 2), inplace=True)
 
 
 def misspelt_keyword_of_a_layer():
@@ -127,7 +127,7 @@ def misspelt_keyword_of_a_layer():
 
 
 def misspelt_function():
-    dygraph.functional.rellu(floats(2))
+    dygraph.ops.rellu(floats(2))
 
 
 def misspelt_layer():
@@ -143,7 +143,7 @@ def misspelt_activation():
 
 
 def activation_as_a_function():
-    nn.Linear(4, 2, act=dygraph.functional.relu)
+    nn.Linear(4, 2, act=dygraph.ops.relu)
 
 
 def dropout_of_two():

@@ -172,7 +172,7 @@ def nan_in_the_backward_pass():
     x = dygraph.to_variable(np.zeros(2, "float32"))
     x.stop_gradient = False
     with dygraph.detect_anomaly():
-        dygraph.functional.sum([dygraph.sqrt(x)]).backward()
+        dygraph.ops.sum([dygraph.sqrt(x)]).backward()
 
 
 def custom_backward_that_gives_too_little():

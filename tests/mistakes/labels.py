@@ -6,7 +6,7 @@ import dygraph
 from dygraph import nn
 from mistakes.common import floats, ids
 
-F = dygraph.functional
+F = dygraph.ops
 
 
 def labels_as_floats():

@@ -143,4 +143,4 @@ def prelu_of_another_number_of_channels():
 
 
 def cosine_similarity_of_differing_rows():
-    dygraph.functional.cos_sim(floats(4, 8), floats(3, 8))
+    dygraph.ops.cos_sim(floats(4, 8), floats(3, 8))

@@ -50,7 +50,7 @@ def the_class_in_sequential():
 
 
 def a_function_in_sequential():
-    nn.Sequential(nn.Linear(2, 2), dygraph.functional.relu)
+    nn.Sequential(nn.Linear(2, 2), dygraph.ops.relu)
 
 
 def layers_as_one_list():

@@ -3,8 +3,7 @@
 import numpy as np
 
 import dygraph
-import static
-from dygraph import nn
+from dygraph import nn, static
 from mistakes.common import floats
 
 

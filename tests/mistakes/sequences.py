@@ -3,7 +3,7 @@
 import dygraph
 from mistakes.common import floats, ids, ragged
 
-F = dygraph.functional
+F = dygraph.ops
 
 
 def sequence_pool_without_lod():

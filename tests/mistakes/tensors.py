@@ -5,7 +5,7 @@ import numpy as np
 import dygraph
 from mistakes.common import floats, ids
 
-F = dygraph.functional
+F = dygraph.ops
 
 
 def broadcasting():

@@ -9,8 +9,7 @@ import re
 import numpy as np
 import pytest
 
-import static
-from dygraph import _core, errors
+from dygraph import _core, errors, static
 
 
 def array(*shape, dtype="float64"):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core
+from dygraph import _core, static
 
 RNG = np.random.default_rng(7)
 
@@ -345,7 +344,7 @@ def test_a_sequence_survives_a_reshape_in_a_network():
     """Pooled by sequences: the sums of rows 0 and 1, and of rows 2 to 4."""
     rows = np.arange(20.0).reshape(5, 4)
     x = dygraph.to_variable(rows, lod=[[0, 2, 5]])
-    there = dygraph.functional.reshape2(x, shape=[0, 2, 2])
-    back = dygraph.functional.reshape2(there, shape=[0, 4])
+    there = dygraph.ops.reshape2(x, shape=[0, 2, 2])
+    back = dygraph.ops.reshape2(there, shape=[0, 4])
     pooled = _core.run_op("sequence_pool", {"X": back}, {"pooltype": "SUM"})["Out"]
     np.testing.assert_array_equal(pooled.numpy(), [rows[:2].sum(0), rows[2:].sum(0)])

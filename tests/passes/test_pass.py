@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-import static
-from dygraph import errors
-from static import passes
+from dygraph import errors, static
+from dygraph.static import passes
 
 
 def chain():

@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import dygraph
-import static
-from dygraph import jit, nn
-from static import io
+from dygraph import jit, nn, static
+from dygraph.static import io
 
 FORMATS = {}
 

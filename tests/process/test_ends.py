@@ -32,8 +32,9 @@ def run(code, timeout=60):
 def test_daemon_threads_that_compute_at_the_end(work, tmp_path):
     code = f"""
     import sys, threading, time
-    import numpy as np, dygraph, static
-    from dygraph import functional as F
+    import numpy as np, dygraph
+    from dygraph import static
+    from dygraph import ops as F
     sys.setswitchinterval(1e-4)
     folder = {str(tmp_path)!r}
     array = np.ones((300, 300), "float32")

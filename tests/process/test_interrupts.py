@@ -11,7 +11,7 @@ import pytest
 HEAD = """
 import signal, threading, time
 import numpy as np, dygraph
-from dygraph import functional as F, to_variable
+from dygraph import ops as F, to_variable
 
 def interrupted(call, after=0.15):
     '''Seconds from the signal to the exception.'''
@@ -103,7 +103,7 @@ def test_nothing_is_left_behind():
     w = to_variable(np.array([3.0], 'float32')); w.stop_gradient = False
     y = w * w
     place = dygraph.CPUPlace()
-    dygraph.functional.matmul_v2(a[:64], a)  # what products keep is there
+    dygraph.ops.matmul_v2(a[:64], a)  # what products keep is there
     before, live = dygraph.memory.used(place), dygraph._core.live_variables()
     for _ in range(3):
         interrupted(lambda: a @ a)
@@ -194,7 +194,7 @@ def test_a_handler_may_write_what_a_call_reads():
 
 def test_a_program_that_is_stopped_runs_again():
     code = """
-    import static
+    from dygraph import static
     program = static.Program()
     with static.program_guard(program):
         x = static.data('x', [None, 4500], 'float32')
@@ -265,7 +265,7 @@ def test_pieces_of_a_product_make_up_the_whole():
 def test_unique_by_looking_up_and_by_sorting():
     """Few different numbers are looked up, many are sorted: the same answers, NaN and 0 too."""
     import dygraph
-    from dygraph import functional as F
+    from dygraph import ops as F
 
     rng = np.random.default_rng(0)
     for count in (50, 200_000):

@@ -33,7 +33,7 @@ TRAINING = """
     w = dygraph.to_variable(np.ones((64, 64), 'float32')); w.stop_gradient = False
     x = dygraph.to_variable(np.ones((64, 64), 'float32'))
     def step():
-        loss = dygraph.functional.mean(dygraph.functional.relu(x @ w))
+        loss = dygraph.ops.mean(dygraph.ops.relu(x @ w))
         loss.backward()
         g = w.grad.numpy(); w.clear_gradient()
         return g
@@ -122,7 +122,7 @@ def test_objects_alive_at_exit_do_no_harm():
         TRAINING
         + """
     import atexit
-    loss = dygraph.functional.mean(x @ w)
+    loss = dygraph.ops.mean(x @ w)
     loss.register_hook(lambda g: None)
     w.note = [w, loss]
     view = np.asarray(w)
@@ -140,7 +140,7 @@ def test_threads_on_separate_models_do_not_disturb_each_other():
         w = dygraph.to_variable(rng.standard_normal((32, 32))); w.stop_gradient = False
         x = dygraph.to_variable(rng.standard_normal((256, 32)))
         for _ in range(100):
-            loss = dygraph.functional.mean(dygraph.functional.relu(x @ w))
+            loss = dygraph.ops.mean(dygraph.ops.relu(x @ w))
             loss.backward()
             with dygraph.no_grad():
                 w.set_value(w.numpy() - 0.1 * w.grad.numpy())
@@ -183,7 +183,8 @@ def test_import_starts_no_thread_and_opens_no_network():
     before = len(os.listdir('/proc/self/task'))
     import numpy
     numpy_threads = len(os.listdir('/proc/self/task'))
-    import dygraph, static
+    import dygraph
+    from dygraph import static
     assert len(os.listdir('/proc/self/task')) == numpy_threads
     assert threading.active_count() == 1
     print("quiet")
@@ -211,7 +212,7 @@ def test_memory_error_tells_asked_and_in_use_and_the_session_goes_on():
     import numpy as np, dygraph
     x = dygraph.to_variable(np.ones((2, 2), 'float32'))
     try:
-        dygraph.functional.fill_constant(shape=[1 << 20, 1 << 20], dtype='float64', value=1.0)
+        dygraph.ops.fill_constant(shape=[1 << 20, 1 << 20], dtype='float64', value=1.0)
     except MemoryError as e:
         print(e)
     print((x + x).numpy().sum())
@@ -244,8 +245,8 @@ def test_same_bits_for_any_thread_count():
     w = dygraph.to_variable(rng.standard_normal((300, 200)).astype('float32'))
     w.stop_gradient = False
     x = dygraph.to_variable(rng.standard_normal((500, 300)).astype('float32'))
-    h = dygraph.functional.softmax(x @ w)
-    loss = dygraph.functional.mean(h * h)
+    h = dygraph.ops.softmax(x @ w)
+    loss = dygraph.ops.mean(h * h)
     loss.backward()
     results = [h, w.grad, loss]
     print(hashlib.md5(b''.join(v.numpy().tobytes() for v in results)).hexdigest())
@@ -266,7 +267,7 @@ def test_peak_of_an_eval_forward_is_a_few_activations():
     def forward():
         h = x
         for v in w:
-            h = dygraph.functional.relu(h @ v)
+            h = dygraph.ops.relu(h @ v)
         return h
     with dygraph.no_grad():
         forward()  # the product's packing buffers stay
@@ -290,7 +291,7 @@ def test_numbers_of_a_seed_are_the_same_in_a_new_process():
     code = """
     import dygraph
     with dygraph.guard(seed=7):
-        numbers = dygraph.functional.gaussian_random(shape=[4], dtype='float64')
+        numbers = dygraph.ops.gaussian_random(shape=[4], dtype='float64')
         print(numbers.numpy().tobytes().hex())
     """
     first, second = check(code), check(code)

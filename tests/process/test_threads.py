@@ -23,7 +23,7 @@ def threads():
 big = dygraph.to_variable(np.ones(1 << 20, "float32"))
 
 def compute():
-    return float(dygraph.functional.reduce_sum(dygraph.functional.relu(big + big)))
+    return float(dygraph.ops.reduce_sum(dygraph.ops.relu(big + big)))
 """
 
 
@@ -56,7 +56,7 @@ def test_a_child_computes_alone():
     sgd = dygraph.optimizer.SGD(0.5, [w])
 
     def train():
-        dygraph.functional.mean(dygraph.functional.relu(w @ w)).backward()
+        dygraph.ops.mean(dygraph.ops.relu(w @ w)).backward()
         sgd.step()
         sgd.clear_gradients()
         return compute()
@@ -121,7 +121,7 @@ def test_workers_of_a_loader_have_no_pool():
     total, most = 0.0, 0
     for batch in loader:
         most = max(most, threads())
-        total += float(dygraph.functional.reduce_sum(batch))
+        total += float(dygraph.ops.reduce_sum(batch))
     assert total == 140.0, total
     assert seen == [1] * 8, seen
     print(most)
@@ -137,7 +137,7 @@ def test_runs_of_a_program_use_the_same_pool():
 
     class Twice(dygraph.nn.Layer):
         def forward(self, x):
-            return dygraph.functional.relu(x + x)
+            return dygraph.ops.relu(x + x)
 
     dygraph.set_num_threads(2)
     x = np.ones((1024, 1024), "float32")

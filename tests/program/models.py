@@ -28,7 +28,7 @@ def numbers(*shape, seed=0):
 CHILD = """
     import sys
     import numpy as np
-    import static
+    from dygraph import static
 
     executor = static.Executor()
     program, feeds, fetches = static.load_inference_model(sys.argv[1], executor)

@@ -6,7 +6,7 @@
 import numpy as np
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 from program.models import ConvNet, numbers
 
 
@@ -248,7 +248,7 @@ def between(use):
 
 def hooked(model, x):
     out = model(x)
-    out.register_hook(dygraph.clip.ErrorClipByValue(max=0.05))
+    out.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.05))
     return out
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import jit
+from dygraph import jit, static
 
 
 def rows(*shape):

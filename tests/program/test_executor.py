@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core, jit
+from dygraph import _core, jit, static
 from program.models import MLP, numbers
 
 
@@ -129,7 +128,7 @@ def test_an_empty_weight_names_operator_position_and_line(mlp):
 
 def test_an_error_at_run_time_leaves_the_program_usable():
     def forward(x, rows):
-        return dygraph.functional.gather(dygraph.relu(x), rows)
+        return dygraph.ops.gather(dygraph.relu(x), rows)
 
     def given(*rows):
         return dygraph.to_variable(np.array(rows))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core, nn
+from dygraph import _core, nn, static
 from program.models import numbers
 
 PIXELS = 16  # with 32 channels enough work for a filter in another order

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 from dygraph.errors import FormatError
 
 X = np.arange(6, dtype="float32").reshape(2, 3)

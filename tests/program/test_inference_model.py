@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core, jit
+from dygraph import _core, jit, static
 from program.models import MLP, numbers
 
 HEAD = 35  # bytes of the manifest before the program
@@ -336,7 +335,7 @@ SAVER = """
     import sys
     import numpy as np
     import dygraph
-    import static
+    from dygraph import static
     from dygraph import _core, jit
 
     x = dygraph.to_variable(np.ones((2, 3), "float32"))

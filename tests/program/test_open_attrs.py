@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core, to_variable
-from dygraph import functional as F
+from dygraph import _core, static, to_variable
+from dygraph import ops as F
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -147,7 +146,7 @@ FUNCTIONS = {
     "tile": (lambda x, a: dygraph.tile(x, [1, 2, a]), 2),
     "full_like": (lambda x, a: dygraph.full_like(x, a), 5),
     "layers.full_like": (lambda x, a: static.layers.full_like(x, a), 5),
-    "pad": (lambda x, a: dygraph.functional.pad(x, [1, 1], value=a), 4),
+    "pad": (lambda x, a: dygraph.ops.pad(x, [1, 1], value=a), 4),
     "eye": (lambda x, a: dygraph.eye(a, 3) + x[0, 0, 0], 2),
     "pool2d": (
         lambda x, a: static.layers.pool2d(x.unsqueeze([0]), [a, 2], pool_stride=1), 2

@@ -2,9 +2,8 @@
 
 import pytest
 
-import static
-from dygraph import _core
-from static import Program
+from dygraph import _core, static
+from dygraph.static import Program
 
 
 def parse(message):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import jit, memory, nn
+from dygraph import jit, memory, nn, static
 from program.models import numbers
 
 TENSOR = 1 << 20  # bytes

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core, jit
+from dygraph import _core, jit, static
 from program.models import MLP, ConvNet, ResidualNet, numbers, run_in_child
 
 
@@ -120,7 +119,7 @@ def test_the_program_has_the_shape_of_fluids():
 
 
 def test_every_attribute_is_written_with_its_wire_type():
-    _, traced = jit.trace(lambda x: dygraph.functional.scale(x, 2.0), [var(2, 3)])
+    _, traced = jit.trace(lambda x: dygraph.ops.scale(x, 2.0), [var(2, 3)])
     (op,) = [op for op in traced.program.global_block().ops if op.type == "scale"]
     assert {k: v for k, v in op.attrs.items() if k != "op_callstack"} == {
         "scale": 2.0,
@@ -214,7 +213,7 @@ def test_an_attribute_that_follows_the_batch_raises_with_its_line():
 
     def forward(x):
         rates.append(1.0)
-        return dygraph.functional.scale(x, float(len(rates)))
+        return dygraph.ops.scale(x, float(len(rates)))
 
     with pytest.raises(ValueError) as error:
         jit.trace(forward, [var(4, 2)])
@@ -342,7 +341,7 @@ def test_sizes_that_follow_the_batch_stay_open(name):
 
 def test_sizes_that_cannot_follow_raise_with_their_line():
     def forward(x):
-        return dygraph.functional.expand_v2(
+        return dygraph.ops.expand_v2(
             x[:1], shape=[x.shape[0], 4]
         )  # the operator reads an attribute
 
@@ -398,7 +397,7 @@ def test_lod_of_other_lengths_trains():
     sgd = dygraph.optimizer.SGD(0.1, parameter_list=table.parameters())
 
     def step(ids):
-        pooled = dygraph.functional.sequence_pool(table(ids), pooltype="SUM")
+        pooled = dygraph.ops.sequence_pool(table(ids), pooltype="SUM")
         loss = dygraph.mean(pooled * pooled)
         loss.backward()
         sgd.step()

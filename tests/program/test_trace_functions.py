@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
 from dygraph import jit, nets
+from dygraph import ops as F
 from program.test_trace_layers import bits, everything, floats, lengths, positive, shares, signs
 
 ROW, TABLE, IMAGE = (6,), (3, 4), (4, 6, 6)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
 from dygraph import jit, nn
+from dygraph import ops as F
 
 # Name -> (layer, inputs). An input is a shape without its batch: of floats, or (high, shape) of
 # integers below high; a function of (generator, batch) for what has rules of its own.

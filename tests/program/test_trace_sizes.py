@@ -15,7 +15,7 @@ import pytest
 
 import dygraph
 from dygraph import _core, jit
-from dygraph import functional as F
+from dygraph import ops as F
 from program.models import numbers
 
 TRACED_AT, SIZES = 3, range(1, 10)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import jit, optimizer
+from dygraph import jit, optimizer, static
 from program.models import numbers
 
 SHAPES = [(300, 200), (7,), (64, 64), (1,), (129, 33), (5, 4, 3)]

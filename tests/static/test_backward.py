@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
 
 
@@ -187,7 +187,7 @@ def test_a_counter_that_went_on(program):
 def test_sparse_gradients_of_a_table(program):
     ids = static.data("ids", [None], "int64")
     table = static.create_parameter([10, 4], "float32", name="table")
-    rows = dygraph.functional.lookup_table_v2(table, ids, is_sparse=True)
+    rows = dygraph.ops.lookup_table_v2(table, ids, is_sparse=True)
     ((_, gradient),) = static.append_backward(static.layers.mean(rows))
     assert gradient.type == "SELECTED_ROWS" and gradient.shape == (10, 4)
 
@@ -200,7 +200,7 @@ def test_one_of_several_results_is_used(program):
 
     def loss(x, h, c, *weights):
         sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1}
-        _, (_, cell) = dygraph.functional.rnn(x, [h, c], list(weights), mode="LSTM", **sizes)
+        _, (_, cell) = dygraph.ops.rnn(x, [h, c], list(weights), mode="LSTM", **sizes)
         return (cell * cell).sum()
 
     fed = [static.data(f"v{i}", a.shape, "float64") for i, a in enumerate(arrays)]

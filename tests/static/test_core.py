@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
+import dygraph.static as fluid
 
 core = fluid.core
 place = fluid.CPUPlace()

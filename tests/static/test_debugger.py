@@ -6,7 +6,7 @@ import xml.etree.ElementTree as xml
 import pytest
 
 import described
-import static
+from dygraph import static
 
 BLUE, RED, GREEN, YELLOW = "#a4c2f4", "#ea9999", "#b6d7a8", "#ffe599"
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
-import static
-from dygraph import nn
+import dygraph.ops as F
+from dygraph import nn, static
 
 
 def ragged(array, *offsets):

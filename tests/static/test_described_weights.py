@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional, nn
+from dygraph import nn, ops, static
 
 RANDOM = np.random.RandomState(3)
 CLASSES = np.array([1, 3, -100], "int64")
@@ -36,7 +35,7 @@ class Outputs(nn.Layer):
 
 
 def cross_entropy(weight, **settings):
-    return lambda x, y: functional.softmax_cross_entropy(x, y, weight=weight, **settings)
+    return lambda x, y: ops.softmax_cross_entropy(x, y, weight=weight, **settings)
 
 
 CASES = {
@@ -46,7 +45,7 @@ CASES = {
         {"x": drawn(2, 4, 9)},
     ),
     "Conv1DTranspose": (lambda: nn.Conv1DTranspose(3, 4, 3, stride=2, padding=1), IMAGE),
-    "conv1d": (lambda: lambda x: functional.conv1d(x, KERNEL, stride=2), IMAGE),
+    "conv1d": (lambda: lambda x: ops.conv1d(x, KERNEL, stride=2), IMAGE),
     "layers.conv1d": (lambda: lambda x: static.layers.conv1d(x, KERNEL), IMAGE),
     "SpectralNorm": (lambda: nn.SpectralNorm([3, 8], power_iters=2), {"x": drawn(3, 8)}),
     "SpectralNorm in evaluation": (
@@ -57,7 +56,7 @@ CASES = {
         lambda: nn.CenterLoss(5, 5).eval(), {"x": drawn(3, 5), "y": CLASSES % 5},
     ),
     "scatter_nd": (
-        lambda: lambda i, x: functional.scatter_nd(i, x, [5, 8]), {"i": PLACES, "x": drawn(3, 8)},
+        lambda: lambda i, x: ops.scatter_nd(i, x, [5, 8]), {"i": PLACES, "x": drawn(3, 8)},
     ),
     "GRU without a bias": (
         lambda: Outputs(nn.GRU(3, 4, bias_ih_attr=False)), {"x": drawn(2, 5, 3)},
@@ -231,8 +230,8 @@ def test_other_eager_values_are_refused():
         x, y = static.data("x", [None, 5]), static.data("y", [None], "int64")
         given = dygraph.to_variable(FACTORS)
         with pytest.raises(TypeError, match=r"a parameter or a buffer. Write .*layers.assign"):
-            functional.softmax_cross_entropy(x, y, weight=given)
-        loss = functional.softmax_cross_entropy(x, y, weight=static.layers.assign(FACTORS))
+            ops.softmax_cross_entropy(x, y, weight=given)
+        loss = ops.softmax_cross_entropy(x, y, weight=static.layers.assign(FACTORS))
     arrays = {"x": SCORES["x"], "y": np.array([1, 3, 0], "int64")}
     got = static.Executor().run(loss.block.program, arrays, [loss])[0]
     probabilities = np.exp(arrays["x"]) / np.exp(arrays["x"]).sum(1, keepdims=True)

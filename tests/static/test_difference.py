@@ -3,7 +3,7 @@
 import pytest
 
 import described
-import static
+from dygraph import static
 
 
 @pytest.fixture

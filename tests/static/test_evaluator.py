@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 
 
 def lod(rows):

@@ -7,7 +7,7 @@ import pkgutil
 
 import pytest
 
-import static
+from dygraph import static
 
 
 def modules():
@@ -39,7 +39,7 @@ def test_the_examples_are_found():
 def test_control_flow_has_documentation_with_examples():
     """Each of these functions says what it takes, gives and raises, and has an example."""
     modules = [
-        importlib.import_module(f"static.layers.{name}")
+        importlib.import_module(f"dygraph.static.layers.{name}")
         for name in ("arrays", "beams", "choices", "loops", "ranked")
     ]
     values = [getattr(module, name) for module in modules for name in module.__all__]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import unique_name
+from dygraph import static, unique_name
 
 
 @pytest.fixture(autouse=True)

@@ -49,13 +49,13 @@ def run(home, *command, ok=True):
 
 
 LINES = {
-    "import paddle.fluid as fluid": "import static as fluid",
-    "import paddle.v2.fluid as fluid": "import static as fluid",
-    "import paddle.v2 as paddle": "import static as paddle",
-    "import paddle\n": "import static as paddle\n",
-    "import paddle.fluid.core as core": "import static.core as core",
+    "import paddle.fluid as fluid": "import dygraph.static as fluid",
+    "import paddle.v2.fluid as fluid": "import dygraph.static as fluid",
+    "import paddle.v2 as paddle": "import dygraph.static as paddle",
+    "import paddle\n": "import dygraph.static as paddle\n",
+    "import paddle.fluid.core as core": "import dygraph.static.core as core",
     "from paddle.fluid.": "from static.",
-    "from paddle.v2.fluid import": "from static import",
+    "from paddle.v2.fluid import": "from dygraph.static import",
 }
 
 
@@ -99,7 +99,8 @@ def test_in_that_process_fluid_is_ours(tmp_path):
     (tmp_path / "helper.py").write_text("import paddle.fluid.layers as layers\n")
     (tmp_path / "script.py").write_text(
         """
-import sys, static, static.layers, helper, dygraph
+import sys, static.layers, helper, dygraph
+from dygraph import static
 import paddle, paddle.fluid as fluid, paddle.v2.fluid, paddle.fluid.layers, paddle.reader
 from paddle.fluid.framework import Program
 assert fluid is paddle.fluid is paddle.v2.fluid is static
@@ -129,7 +130,7 @@ def test_what_the_runner_refuses(tmp_path):
         "from dygraph import fluid; fluid.install()"
     )
     text = run(tmp_path, "-c", beside, ok=False)
-    assert "only in a process without Paddle" in text and "import static as fluid" in text
+    assert "only in a process without Paddle" in text and "import dygraph.static as fluid" in text
     text = run(tmp_path, "-c", "import dygraph.fluid as fluid; fluid.layers", ok=False)
     assert "Write dygraph.static.layers" in text
     (tmp_path / "script.py").write_text("import paddle\nnext(paddle.dataset.mnist.train()())\n")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import jit, nn
+from dygraph import jit, nn, static
 
 TOLERANCE = 1e-5  # of the largest value of the output, as documented
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import dygraph
 import fuzz_models
 import fuzzing
-import static
 import wire_tree
+from dygraph import static
 from dygraph.errors import DygraphError
 
 COUNT = 5  # of each kind in a run of the tests

@@ -14,8 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fuzzing
-import static
-from dygraph import _core
+from dygraph import _core, static
 from fuzzing import ALLOWED, DTYPES, GARBAGE, some_shape, some_variable
 from test_fuzz_operators import some_attr
 

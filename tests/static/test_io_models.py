@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import io
+from dygraph import static
+from dygraph.static import io
 
 X = np.random.default_rng(2).standard_normal((5, 4)).astype("float32")
 

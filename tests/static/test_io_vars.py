@@ -7,8 +7,8 @@ import pytest
 
 import described
 import dygraph
-import static
-from static import io
+from dygraph import static
+from dygraph.static import io
 
 
 def make_adam():

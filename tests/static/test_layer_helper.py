@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import static
-from static.layer_helper import LayerHelper
+from dygraph import static
+from dygraph.static.layer_helper import LayerHelper
 
 
 def dense(input, size, param_attr=None, bias_attr=None, act=None, name=None):

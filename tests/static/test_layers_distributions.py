@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 LOC, SCALE = np.array([0.5, -1.0], "float32"), np.array([1.0, 2.0], "float32")
 OTHER_LOC, OTHER_SCALE = np.array([0.0, 1.0], "float32"), np.array([2.0, 0.5], "float32")

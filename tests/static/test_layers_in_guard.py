@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 ARRAY = np.array([[1.5, -2.0]], "float32")
 MADE = {

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import unique_name
+from dygraph import static, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from static import layers
+from dygraph.static import layers
 
 X = np.array([[1.0, -2.0], [3.0, 0.0]], "float32")
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from dygraph import unique_name
-from static import layers
+from dygraph import ops as F
+from dygraph import static, unique_name
+from dygraph.static import layers
 
 _draw = np.random.default_rng(6)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -14,7 +14,7 @@ from dygraph.errors import (
     OutOfRangeError,
     PreconditionNotMetError,
 )
-from static import layers
+from dygraph.static import layers
 
 
 def x(*shape, dtype="float32"):

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 from dygraph.errors import InvalidArgumentError
-from static import layers
+from dygraph.static import layers
 
 STEPS = 12
 

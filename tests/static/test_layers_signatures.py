@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from static import layers, nets
+from dygraph.static import layers, nets
 
 # Of Fluid 1.8.5; `fc` has the documents' is_test as well.
 SIGNATURES = """

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import unique_name
-from static import layers
+from dygraph import static, unique_name
+from dygraph.static import layers
 
 _draw = np.random.default_rng(5)
 
@@ -356,7 +355,7 @@ def test_every_function_without_parameters_is_here():
     ).split()  # the second line: tests/static/control
     with_parameters = {
         name for module in modules
-        for name in importlib.import_module(f"static.layers.{module}").__all__
+        for name in importlib.import_module(f"dygraph.static.layers.{module}").__all__
     }  # fmt: skip
     elsewhere = {  # tests/static/test_layers_learnt.py, test_layers_in_place.py, test_readers.py
         "data", "create_global_var", "create_parameter", "create_tensor", "center_loss", "nce",

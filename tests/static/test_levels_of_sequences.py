@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
-import static
-from dygraph import jit, nets
-from static import layers
+import dygraph.ops as F
+from dygraph import jit, nets, static
+from dygraph.static import layers
 
 
 def made(array, *offsets, dtype="float32"):

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 
 
 @pytest.fixture

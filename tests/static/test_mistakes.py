@@ -9,7 +9,7 @@ import pytest
 
 import described
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -20,7 +20,7 @@ from dygraph.errors import (
     OutOfRangeError,
     PreconditionNotMetError,
 )
-from static import layers
+from dygraph.static import layers
 
 
 class Net:

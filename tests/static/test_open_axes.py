@@ -17,15 +17,14 @@ import example_calls
 import op_contract
 import open_axes
 import open_cases
-import static
-from dygraph import _core, functional, nets
+from dygraph import _core, nets, ops, static
 from dygraph.errors import DygraphError
+from dygraph.static import layers
 from program import test_trace_functions, test_trace_layers
 from refusals import unhelpful
-from static import layers
 
 NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "rank", "explain", "summary"}
-MODULES = [functional, dygraph, nets, layers, _core.ops, static]
+MODULES = [ops, dygraph, nets, layers, _core.ops, static]
 # What a refusal owes: what to write instead, and the line of the call.
 FIX = re.compile(r"(^|[.,:;] )(Declare|Fetch|Give|Name|Reduce|Take|Use|Write|or) [^:]")
 LINE = re.compile(r"((open_axes|open_cases|test_\w+)\.py|<\w+>):\d+ in ")
@@ -58,7 +57,7 @@ def functions_and_layers():
     for name, (function, _) in test_trace_functions.CASES.items():
         inputs = test_trace_functions.inputs_of(name, 4)
         made.append(open_axes.Call(name, function, inputs))
-    for module in (functional, dygraph, nets):
+    for module in (ops, dygraph, nets):
         made += examples(module)
     return usable(made)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 
 START = np.array([0.5, -2.0, 3.0], "float32")
 SLOPE = np.array([1.0, -4.0, 0.25], "float32")  # the gradient of sum(w * SLOPE)

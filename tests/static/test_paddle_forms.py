@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import io, layers
+from dygraph import static
+from dygraph.static import io, layers
 
 FEED = {"x": np.random.default_rng(3).standard_normal((2, 4, 6)).astype("float32")}
 
@@ -117,7 +117,7 @@ def test_attention_becomes_products_and_a_softmax(options):
 
     def build(q, k, v):
         given = None if mask is None else static.data("mask", [4, 4], str(mask.dtype))
-        return dygraph.functional.scaled_dot_product_attention(
+        return dygraph.ops.scaled_dot_product_attention(
             q, k, v, mask=given, num_heads=options.get("heads", 0),
             scale=options.get("scale", 0.0), is_causal=options.get("causal", False),
             dropout_prob=0.5, is_test=True,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 pytestmark = pytest.mark.usefixtures("own_programs")
 

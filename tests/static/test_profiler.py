@@ -6,7 +6,7 @@ import pytest
 
 import described
 import dygraph
-import static
+from dygraph import static
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,

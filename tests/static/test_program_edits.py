@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import static
+from dygraph import static
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,

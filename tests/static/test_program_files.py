@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import errors
+from dygraph import errors, static
 
 W = np.array([[1.5, -2.0], [3.0, 4.0]], "float32")
 

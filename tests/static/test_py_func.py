@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import _core
-from static import layers
+from dygraph import _core, static
+from dygraph.static import layers
 
 pytestmark = pytest.mark.usefixtures("own_programs")
 

@@ -8,8 +8,7 @@ import time
 import numpy as np
 import pytest
 
-import static
-from dygraph import _core, unique_name
+from dygraph import _core, static, unique_name
 from leftovers import left
 
 

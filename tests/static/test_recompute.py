@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 
 WIDTH, DEPTH, ROWS = 64, 12, 256
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
+import dygraph.static as fluid
 
 FOLDER = Path(__file__).parent / "reference"
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{}]+')
@@ -291,7 +291,7 @@ def paramattr():
         trainable=True,
     )
     y_predict = fluid.layers.fc(input=x, size=1, param_attr=w_param_attrs)
-    clip = dygraph.clip.GradientClipByValue(-1.0, 1.0)
+    clip = dygraph.nn.ClipGradByValue(-1.0, 1.0)
     fluid.optimizer.SGD(learning_rate=0.1, grad_clip=clip).minimize(fluid.layers.mean(y_predict))
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-import static
-from dygraph import lr
+from dygraph import lr, static
 
 
 def program_with(rate):

@@ -7,7 +7,7 @@ import pytest
 from test_wire_bytes import random_program
 
 import described
-import static
+from dygraph import static
 
 CONTROL = {i: None for i in range(32) if i not in (9, 10, 13)}  # what XML cannot hold
 

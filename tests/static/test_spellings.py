@@ -7,14 +7,14 @@ import sys
 import pytest
 
 import dygraph
-import static as fluid
-from static import spellings
+import dygraph.static as fluid
+from dygraph.static import spellings
 
 # What the documents write after ``fluid.``, beside layers.
 NAMES = """
 CPUPlace CUDAPlace CUDAPinnedPlace DataFeeder Executor ParamAttr Program Variable batch
-backward.append_backward backward.gradients clip.GradientClipByGlobalNorm clip.GradientClipByNorm
-clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
+backward.append_backward backward.gradients nn.ClipGradByGlobalNorm nn.ClipGradByNorm
+nn.ClipGradByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
 core.Scope core.Tensor create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
 dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
 debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
@@ -40,28 +40,28 @@ def test_names_of_the_documents(name):
 
 
 LINES = """
-import static as fluid
-import static.core as core
-import static.fluid as fluid
-import static.fluid.layers as layers
-import static.framework as framework
-from static import core
-from static import debuger
-from static import debugger
-from static import framework
-from static.backward import append_backward
-from static.clip import GradientClipByValue
-from static.dataset import uci_housing
-from static.dygraph.base import to_variable
-from static.dygraph.nn import Linear
-from static.executor import Executor, global_scope, scope_guard
-from static.framework import Program, default_main_program, default_startup_program, program_guard
-from static.initializer import Constant, UniformInitializer, Xavier
-from static.lod_tensor import create_lod_tensor
-from static.param_attr import ParamAttr
-from static.reader import shuffle
-from static.regularizer import L1Decay
-from static.unique_name import guard
+import dygraph.static as fluid
+import dygraph.static.core as core
+import dygraph.static.fluid as fluid
+import dygraph.static.fluid.layers as layers
+import dygraph.static.framework as framework
+from dygraph.static import core
+from dygraph.static import debuger
+from dygraph.static import debugger
+from dygraph.static import framework
+from dygraph.static.backward import append_backward
+from dygraph.static.clip import GradientClipByValue
+from dygraph.static.dataset import uci_housing
+from dygraph.static.dygraph.base import to_variable
+from dygraph.static.dygraph.nn import Linear
+from dygraph.static.executor import Executor, global_scope, scope_guard
+from dygraph.static.framework import Program, default_main_program, default_startup_program, program_guard
+from dygraph.static.initializer import Constant, UniformInitializer, Xavier
+from dygraph.static.lod_tensor import create_lod_tensor
+from dygraph.static.param_attr import ParamAttr
+from dygraph.static.reader import shuffle
+from dygraph.static.regularizer import L1Decay
+from dygraph.static.unique_name import guard
 """.strip().splitlines()
 
 
@@ -82,13 +82,13 @@ def test_each_line_alone():
 @pytest.mark.parametrize("name", spellings.MODULES)
 def test_they_are_the_same_modules(name):
     real = importlib.import_module(spellings.MODULES[name])
-    assert importlib.import_module(f"static.{name}") is real is getattr(fluid, name)
+    assert importlib.import_module(f"dygraph.static.{name}") is real is getattr(fluid, name)
     assert real.__name__ == real.__spec__.name == spellings.MODULES[name]
 
 
 def test_specifications_have_paddles_name():
     """``paddle.static.InputSpec(shape, dtype, name)`` is the one of `dygraph.jit`."""
-    from static import InputSpec
+    from dygraph.static import InputSpec
 
     assert InputSpec is dygraph.jit.InputSpec is dygraph.static.InputSpec
     given = InputSpec([None, 3], "float32", "x")
@@ -98,7 +98,7 @@ def test_specifications_have_paddles_name():
 
 
 def test_what_is_not_there():
-    from static import debuger, debugger
+    from dygraph.static import debuger, debugger
 
     assert debuger is debugger
     for line in ("import static.nothing", "import static.dygraph.nothing"):

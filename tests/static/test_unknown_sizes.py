@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from dygraph import jit
-from static import layers
+from dygraph import jit, static
+from dygraph import ops as F
+from dygraph.static import layers
 
 BATCHES = 1, 2, 5
 

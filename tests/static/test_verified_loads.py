@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fuzz_models
-import static
+from dygraph import static
 from dygraph.errors import (
     AlreadyExistsError,
     DygraphError,
@@ -20,7 +20,7 @@ from dygraph.errors import (
     NotFoundError,
     OutOfRangeError,
 )
-from static import io, layers
+from dygraph.static import io, layers
 
 
 def small():
@@ -343,7 +343,8 @@ def test_errors_quote_what_is_no_text():
 MEASURE = """
 import json, sys
 import numpy as np
-import dygraph, static
+import dygraph
+from dygraph import static
 from dygraph.errors import DygraphError
 
 def high():

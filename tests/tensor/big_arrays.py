@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 
 COUNT = 2**31 + 16
 PLACES = [COUNT - 1, 2**31, 5, 0]

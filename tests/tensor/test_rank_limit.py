@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from static import layers
+from dygraph import ops as F
+from dygraph import static
+from dygraph.static import layers
 
 MANY = [0] + [0x41414141] * 40
 ONES = [1] * 17

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
+import dygraph.static as fluid
 from documents.new_operators.clip_and_mul import clip_cases, mul_cases
 
 TestClipOp, TestCase1, TestCase2, TestCase3 = clip_cases("doc_clip")
@@ -22,10 +22,10 @@ def programs():
 
 
 def test_they_are_functions_with_help():
-    assert "Minimum value" in dygraph.functional.doc_clip.__doc__
+    assert "Minimum value" in dygraph.ops.doc_clip.__doc__
     x = dygraph.to_variable([-1.0, 0.5, 2.0])
     x.stop_gradient = False
-    y = dygraph.functional.doc_clip(x, min=0.0, max=1.0)
+    y = dygraph.ops.doc_clip(x, min=0.0, max=1.0)
     assert y.tolist() == [0.0, 0.5, 1.0]
     y.sum().backward()
     assert x.gradient().tolist() == [0.0, 1.0, 0.0]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph import nn
 
 

@@ -1,7 +1,7 @@
 """Mistakes mypy must find; this file is never run."""
 
 import dygraph
-import dygraph.functional as F
+import dygraph.ops as F
 from dygraph import nn
 
 x = dygraph.to_variable([1.0, 2.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 from op_test import OpTest, rand
 from ragged_batch import offsets, sequences
 
@@ -297,7 +297,7 @@ def test_assert_says_what_there_is():
 
 
 def test_assert_in_a_program():
-    import static
+    from dygraph import static
 
     program = static.Program()
     with static.program_guard(program, static.Program()):

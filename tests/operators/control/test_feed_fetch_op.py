@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dygraph import errors, run_op, to_variable
-from dygraph import functional as F
+from dygraph import ops as F
 
 VALUES = [np.array([1.5], "float32"), np.array([[2, 3]], "float32")]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
+from dygraph import ops as F
+from dygraph import static
 from op_test import rand
 
 

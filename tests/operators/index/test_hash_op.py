@@ -93,7 +93,7 @@ class TestHashOfOne(TestHash):
 
 def test_the_figures_of_the_reference_system():
     x = dygraph.to_variable(np.array([[5], [8], [9], [5], [0], [0], [1], [7]], "int32"))
-    got = dygraph.functional.hash(x, num_hash=2, mod_by=10000)
+    got = dygraph.ops.hash(x, num_hash=2, mod_by=10000)
     assert got.tolist() == [
         [[3481], [7475]], [[1719], [5986]], [[8473], [694]], [[3481], [7475]],
         [[4372], [9456]], [[4372], [9456]], [[6897], [3218]], [[9038], [7951]],
@@ -102,6 +102,6 @@ def test_the_figures_of_the_reference_system():
 
 def test_wrong_input():
     with pytest.raises(ValueError, match="X must have 2 axes or more"):
-        dygraph.functional.hash(dygraph.to_variable(np.array([1])))
+        dygraph.ops.hash(dygraph.to_variable(np.array([1])))
     with pytest.raises(ValueError, match="mod_by must be at least 1, got 0"):
-        dygraph.functional.hash(dygraph.to_variable(np.array([[1]])), mod_by=0)
+        dygraph.ops.hash(dygraph.to_variable(np.array([[1]])), mod_by=0)

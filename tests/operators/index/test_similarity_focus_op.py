@@ -42,7 +42,7 @@ class TestSimilarityFocus3(TestSimilarityFocus):
 
 def test_equal_and_missing_numbers():
     x = np.array([[[[np.nan, 1.0], [1.0, -np.inf]]]])
-    got = dygraph.functional.similarity_focus(dygraph.to_variable(x), axis=1, indexes=[0])
+    got = dygraph.ops.similarity_focus(dygraph.to_variable(x), axis=1, indexes=[0])
     assert got.numpy()[0, 0].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
@@ -54,6 +54,6 @@ def test_wrong_arguments():
         ({"axis": 1, "indexes": [2]}, IndexError, "indexes must lie below the size 2 of axis 1"),
     ]:
         with pytest.raises(error, match=text):
-            dygraph.functional.similarity_focus(x, **attrs)
+            dygraph.ops.similarity_focus(x, **attrs)
     with pytest.raises(ValueError, match="X must have 4 axes"):
-        dygraph.functional.similarity_focus(dygraph.ones([2, 2]), axis=1, indexes=[0])
+        dygraph.ops.similarity_focus(dygraph.ones([2, 2]), axis=1, indexes=[0])

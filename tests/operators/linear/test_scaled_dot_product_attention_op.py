@@ -5,7 +5,7 @@ import pytest
 
 import dygraph
 from dygraph import _core
-from dygraph import functional as F
+from dygraph import ops as F
 from op_test import OpTest, rand
 
 

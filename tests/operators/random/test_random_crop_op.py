@@ -6,7 +6,7 @@ import pytest
 import dygraph
 from dygraph import _core
 
-F = dygraph.functional
+F = dygraph.ops
 
 
 def places(x, out):

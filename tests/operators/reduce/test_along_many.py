@@ -8,7 +8,7 @@ import pytest
 
 import dygraph
 from dygraph import _core, to_variable
-from dygraph import functional as F
+from dygraph import ops as F
 
 random = np.random.default_rng(5)
 

@@ -8,7 +8,7 @@ import pytest
 import dygraph
 import recurrent_reference
 from dygraph import _core
-from dygraph import functional as F
+from dygraph import ops as F
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 

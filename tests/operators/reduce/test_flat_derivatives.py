@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
+from dygraph import ops as F
+from dygraph import static
 
 POINT = np.array([[0.7, -1.3, 2.6], [-0.2, 0.4, -3.1]])
 

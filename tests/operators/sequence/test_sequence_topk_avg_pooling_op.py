@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
+from dygraph import ops as F
 from op_test import OpTest
 
 

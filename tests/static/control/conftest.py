@@ -3,7 +3,7 @@
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,9 @@
 import numpy as np
 
 import dygraph
-import static
-from dygraph import functional as F
-from static import layers
+from dygraph import ops as F
+from dygraph import static
+from dygraph.static import layers
 
 ROWS, WIDTH = 3, 4
 

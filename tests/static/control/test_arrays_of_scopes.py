@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static as fluid
-from static import layers
+import dygraph.static as fluid
+from dygraph.static import layers
 
 core = fluid.core
 place = fluid.CPUPlace()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
+from dygraph import ops as F
+from dygraph import static
 from dygraph.errors import PreconditionNotMetError
-from static import layers
+from dygraph.static import layers
 
 from .described import (
     ROWS,

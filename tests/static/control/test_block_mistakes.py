@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import (
     FormatError,
     OutOfRangeError,
     PreconditionNotMetError,
     ResourceExhaustedError,
 )
-from static import layers
+from dygraph.static import layers
 
 
 def test_a_block_that_was_not_run_is_named(run):
@@ -293,8 +293,8 @@ def test_a_result_that_is_not_wanted_beside_an_inner_block():
     """batch_norm by running statistics writes none of them; it stands beside a block in a block."""
     script = """
 import numpy as np
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 x = static.data("x", [None, 3])
 i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", 2)
 s = layers.assign(x)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from static import layers
+from dygraph.static import layers
 
 
 def array(*shape):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
-from static import layers
+from dygraph import ops as F
+from dygraph import static
+from dygraph.static import layers
 
 SOURCE, TARGET = [10, 8, 5, 7], [5, 7, 4, 6]
 STEPS = [  # words of the target; by rank: sentences 2, 4, 1, 3

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import ResourceExhaustedError
-from static import layers
+from dygraph.static import layers
 
 SECONDS = 60  # a busy machine may take until the loop runs; the interrupt itself takes 0.3
 
@@ -46,7 +46,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import dygraph
-import static
+from dygraph import static
 
 scope, executor = static.Scope(), static.Executor()
 program, feeds, fetches = static.load_inference_model(sys.argv[1], executor, scope=scope)

@@ -1,13 +1,13 @@
 """Scripts written for Fluid that hold loops and choices; their import line alone is changed.
 
-``import paddle.fluid as fluid`` is ``import static as fluid`` here. What they compute is computed
+``import paddle.fluid as fluid`` is ``import dygraph.static as fluid`` here. What they compute is computed
 once more in NumPy.
 """
 
 import numpy as np
 import pytest
 
-import static as fluid
+import dygraph.static as fluid
 from dygraph import unique_name
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import static
+from dygraph import static
 from dygraph.errors import PreconditionNotMetError
-from static import layers
+from dygraph.static import layers
 
 VALUE = np.array([1.0, 2.0], "float32")
 

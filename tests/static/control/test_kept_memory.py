@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 SIZE = 100_000  # float32 numbers of one value
 BYTES = 4 * SIZE

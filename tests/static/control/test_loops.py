@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
-from static import layers
+from dygraph.static import layers
 
 
 def ints(value):

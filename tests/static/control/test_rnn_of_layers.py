@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import nn
+from dygraph import nn, static
 from dygraph.errors import PreconditionNotMetError
 
 ONE, TWO = [[0, 3, 3, 8, 9]], [[0, 2, 4], [0, 3, 3, 8, 9]]  # the second sequence is empty

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from dygraph import functional as F
+from dygraph import ops as F
+from dygraph import static
 from dygraph.errors import (
     AssertionFailedError,
     InvalidArgumentError,
     OutOfRangeError,
     PreconditionNotMetError,
 )
-from static import layers
+from dygraph.static import layers
 
 
 def ints(value):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
+from dygraph import static
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
 )
-from static import layers
+from dygraph.static import layers
 
 LENGTHS = [2, 5, 1, 5]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 
 def value(name):
@@ -42,7 +42,7 @@ OPTIMIZERS = {
     "Lamb": {"learning_rate": 0.01},
     "SGD": {
         "learning_rate": 0.1,
-        "grad_clip": dygraph.clip.GradientClipByGlobalNorm(0.1),
+        "grad_clip": dygraph.nn.ClipGradByGlobalNorm(0.1),
         "regularization": dygraph.regularizer.L2Decay(0.1),
     },
 }

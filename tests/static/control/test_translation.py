@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dygraph
-import static
-from static import layers
+from dygraph import static
+from dygraph.static import layers
 
 WORDS, HIDDEN, WIDTH, BEAMS, END, LONGEST = 12, 5, 4, 3, 7, 6
 

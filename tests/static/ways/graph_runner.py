@@ -5,9 +5,9 @@ import sys
 import numpy as np
 
 import dygraph
-from static.ways.arguments import build
-from static.ways.explore import Explorer, Input
-from static.ways.graph import Ask, Give, Go, Raise, check_order
+from dygraph.static.ways.arguments import build
+from dygraph.static.ways.explore import Explorer, Input
+from dygraph.static.ways.graph import Ask, Give, Go, Raise, check_order
 
 _MARKS = {
     "op_role", "op_role_var", "op_namescope", "op_device", "use_mkldnn", "mkldnn_data_type",

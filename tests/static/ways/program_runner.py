@@ -1,9 +1,9 @@
 """Runs the emitted program of an explored function by the Executor."""
 
 import dygraph
-import static
-from static.ways.arguments import build
-from static.ways.emit import emit
+from dygraph import static
+from dygraph.static.ways.arguments import build
+from dygraph.static.ways.emit import emit
 
 # Programs run where the core has all that they are made of.
 RUNS = {"while", "conditional_block", "assert", "tensor_array_to_tensor"} <= set(dygraph.op_names())

@@ -21,8 +21,8 @@ import numpy as np  # noqa: E402
 
 import dygraph  # noqa: E402
 from dygraph import jit  # noqa: E402
-from static.ways.explore import Input  # noqa: E402
-from static.ways.graph import Refused, reachable  # noqa: E402
+from dygraph.static.ways.explore import Input  # noqa: E402
+from dygraph.static.ways.graph import Refused, reachable  # noqa: E402
 from ways import graph_runner, program_runner  # noqa: E402
 
 INPUTS = [

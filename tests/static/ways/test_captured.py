@@ -12,8 +12,8 @@ import pytest
 import dygraph
 from dygraph import jit, nn
 from dygraph.errors import DygraphError
-from static.ways.function import Captured, Entry
-from static.ways.graph import Refused
+from dygraph.static.ways.function import Captured, Entry
+from dygraph.static.ways.graph import Refused
 
 X = np.arange(12, dtype="float32").reshape(4, 3)
 SCALE = 2.0
@@ -459,7 +459,7 @@ def test_sizes_that_were_one_need_not_stay_so():
 
 
 def test_what_eager_calls_refuse_for_other_sizes_is_refused():
-    f = jit.to_static(dygraph.functional.mse_loss)
+    f = jit.to_static(dygraph.ops.mse_loss)
     assert f(rows(4, 3), rows(4, 3) + 2).item() == 4
     with pytest.raises(Refused, match="an eager call raises InvalidArgumentError"):
         f(rows(4, 3), rows(1, 3))
@@ -479,7 +479,7 @@ def test_a_copy_is_broadcast_to_the_rows_of_each_call():
 
 
 def test_sequences_count_as_a_batch():
-    f = jit.to_static(lambda x, y: dygraph.functional.sequence_pool(x, "SUM") + y)
+    f = jit.to_static(lambda x, y: dygraph.ops.sequence_pool(x, "SUM") + y)
     for lengths, count in (([1, 3], 2), ([2, 2, 1], 3), ([4], 1)):
         offsets = np.cumsum([0, *lengths]).tolist()
         x = dygraph.to_variable(np.ones((offsets[-1], 2), "float32"), lod=[offsets])

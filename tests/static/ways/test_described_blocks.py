@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import functional as F
 from dygraph import jit, nn
-from static import layers
-from static.ways.graph import Refused
+from dygraph import ops as F
+from dygraph.static import layers
+from dygraph.static.ways.graph import Refused
 
 
 def ragged(*lengths):

@@ -61,7 +61,7 @@ def test_indices():
 
 def test_sequences_of_empty_rows():
     spec = [jit.InputSpec([None, None], "float32")]
-    captured = jit.to_static(lambda x: dygraph.functional.sequence_reverse(x), input_spec=spec)
+    captured = jit.to_static(lambda x: dygraph.ops.sequence_reverse(x), input_spec=spec)
     assert captured(dygraph.to_variable(np.zeros((3, 0), "float32"), lod=[[0, 1, 3]])).shape == (
         3,
         0,
@@ -72,7 +72,7 @@ def test_sequences_of_empty_rows():
 
 @pytest.mark.parametrize("offsets", [[0], [0, 0, 0]])
 def test_sequences(offsets):
-    captured = jit.to_static(lambda x: dygraph.functional.sequence_softmax(x) * 2)
+    captured = jit.to_static(lambda x: dygraph.ops.sequence_softmax(x) * 2)
     empty = dygraph.to_variable(np.zeros((0, 1), "float32"), lod=[offsets])
     assert captured(empty).shape == (0, 1)
     x = dygraph.to_variable(np.zeros((3, 1), "float32"), lod=[[0, 1, 3]])

@@ -5,9 +5,9 @@ import textwrap
 
 import pytest
 
+from dygraph.static.ways.explore import Explorer, Input
+from dygraph.static.ways.graph import Raise, Refused, reachable
 from refusals import unhelpful
-from static.ways.explore import Explorer, Input
-from static.ways.graph import Raise, Refused, reachable
 
 CASES = {
     "loop": (

@@ -5,8 +5,8 @@ import pytest
 
 import dygraph
 from dygraph import jit, nn
-from static.ways.explore import Input
-from static.ways.graph import Refused
+from dygraph.static.ways.explore import Input
+from dygraph.static.ways.graph import Refused
 
 from . import graph_runner, program_runner
 

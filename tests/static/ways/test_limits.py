@@ -1,7 +1,7 @@
 """How often exploring runs a function: once for each question, since ways join."""
 
-from static.ways.explore import Explorer, Input
-from static.ways.graph import reachable
+from dygraph.static.ways.explore import Explorer, Input
+from dygraph.static.ways.graph import reachable
 
 from .random_functions import made
 

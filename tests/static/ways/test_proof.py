@@ -8,8 +8,8 @@ import pytest
 
 import dygraph
 from dygraph import _core, jit, nn
-from static.ways.graph import Refused
-from static.ways.prove import prove
+from dygraph.static.ways.graph import Refused
+from dygraph.static.ways.prove import prove
 
 from . import random_functions
 from .cases import INPUTS
@@ -303,7 +303,7 @@ def test_wrong_second_turn():
 
 
 def test_loop_that_does_not_end(monkeypatch):
-    monkeypatch.setattr("static.ways.prove._PATIENCE", 0.1)
+    monkeypatch.setattr("dygraph.static.ways.prove._PATIENCE", 0.1)
     entry = planted(one_loop, given())
     (step,) = [op for op in ops_of(entry, "scale") if op.attr("scale") == 2.0]
     step.set_attr("scale", 0.0)

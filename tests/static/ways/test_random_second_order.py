@@ -16,10 +16,10 @@ if __name__ == "__main__":
 import pytest
 
 import dygraph
-import static
-from static.ways.emit import emit
-from static.ways.explore import Input
-from static.ways.graph import Refused
+from dygraph import static
+from dygraph.static.ways.emit import emit
+from dygraph.static.ways.explore import Input
+from dygraph.static.ways.graph import Refused
 from ways import graph_runner
 from ways.random_functions import INPUTS, Writer, made, parts
 

@@ -12,8 +12,8 @@ import types
 
 import pytest
 
-from static.ways.hooks import HOOKS, Hooks
-from static.ways.source import convert, has_hooks
+from dygraph.static.ways.hooks import HOOKS, Hooks
+from dygraph.static.ways.source import convert, has_hooks
 
 from . import idle_functions
 

@@ -5,7 +5,7 @@ import pytest
 
 import dygraph
 from dygraph import jit, nn
-from static.ways.function import Captured
+from dygraph.static.ways.function import Captured
 
 from .functions import constants
 

@@ -5,7 +5,7 @@ import pytest
 
 import dygraph
 from dygraph import jit
-from static.ways.graph import Refused
+from dygraph.static.ways.graph import Refused
 
 X = np.abs(np.random.default_rng(7).normal(size=(4, 3))).astype("float32")
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 import dygraph
+from dygraph.static.ways.explore import Input
+from dygraph.static.ways.graph import Refused
 from refusals import unhelpful
-from static.ways.explore import Input
-from static.ways.graph import Refused
 
 from . import graph_runner, program_runner
 from .cases import INPUTS, cases_of

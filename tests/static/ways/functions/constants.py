@@ -21,7 +21,7 @@ def in_a_structure(x):
 
 @captured
 def rank(x):
-    return dygraph.functional.rank(x), dygraph.functional.rank(x) + 1
+    return dygraph.ops.rank(x), dygraph.ops.rank(x) + 1
 
 
 @captured

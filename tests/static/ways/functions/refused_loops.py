@@ -99,7 +99,7 @@ def list_held_by_a_caller(x):
 
 @refused("code that needs an int at refused_loops.py:")
 def axis_of_the_run(x):
-    return dygraph.functional.cumsum(x, axis=x.shape[0] - x.shape[0])
+    return dygraph.ops.cumsum(x, axis=x.shape[0] - x.shape[0])
 
 
 @refused("code that needs an int at refused_loops.py:")

@@ -1,0 +1,127 @@
+"""Functions that compare elements: `allclose`, `unique`.
+
+`dygraph.ops` has them beside the operators they call. A function with the name of an
+operator replaces it, with the arguments of Paddle 2.
+"""
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.core import check
+
+__all__ = ["allclose", "unique"]
+
+ops = _core.ops
+
+
+def _tolerance(value, what):
+    """A number as a string for the operator, with all its digits."""
+    return value if isinstance(value, str) else repr(check.number(value, what, 0))
+
+
+def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether ``|x - y| <= atol + rtol * |y|`` holds for all elements.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Their shapes broadcast.
+    rtol, atol : float
+        At least 0.
+    equal_nan : bool
+        Whether a NaN equals a NaN.
+
+    Returns
+    -------
+    Variable
+        ``[]``, bool.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a tolerance below 0 and shapes that do not broadcast.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([1.0, 2.0])
+    >>> bool(dygraph.allclose(x, x + 0.01)), bool(dygraph.allclose(x, x + 0.01, atol=0.02))
+    (False, True)
+    """
+    return ops.allclose(
+        x,
+        y,
+        rtol=_tolerance(rtol, "allclose: rtol"),
+        atol=_tolerance(atol, "allclose: atol"),
+        equal_nan=bool(equal_nan),
+    )
+
+
+def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """The distinct elements of `x` in ascending order, or its distinct slices along an axis.
+
+    The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` keep the order of first
+    appearance, as Fluid does.
+
+    Parameters
+    ----------
+    x : Variable
+    return_index : bool
+        Also return the index of the first of each in the flattened `x`, or along `axis`.
+    return_inverse : bool
+        Also return the index of each element of the flattened `x`, or of each slice, in the result.
+    return_counts : bool
+        Also return the count of each.
+    axis : int, optional
+        Compare the slices along this axis, from their first element to their last. A gradient
+        flows to the first of each.
+
+    Returns
+    -------
+    Variable or tuple of Variable
+
+    Raises
+    ------
+    OutOfRangeError
+        For an axis that `x` does not have.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> v, n = dygraph.unique(dygraph.to_variable([3, 1, 3]), return_counts=True)
+    >>> v.numpy().tolist(), n.numpy().tolist()
+    ([1, 3], [1, 2])
+    >>> dygraph.unique(dygraph.to_variable([[3, 1], [2, 2], [3, 1]]), axis=0).numpy().tolist()
+    [[2, 2], [3, 1]]
+    """
+    wanted = (return_index, return_inverse, return_counts)
+    if axis is None:
+        results = _unique_elements(check.variable(x, "unique: x"), *wanted)
+    else:
+        axis = check.axis(axis, check.variable(x, "unique: x").ndim, "unique: axis")
+        results = _unique_slices(x, axis, *wanted)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique_elements(x, return_index, return_inverse, return_counts):
+    flat = ops.reshape2(x, shape=[-1])
+    found, index, counts = ops.unique_with_counts(flat)
+    found, order = ops.argsort(found)
+    results = [found]
+    if return_index:  # of equal numbers, sorting keeps the order: the first leads its group
+        _, places = ops.argsort(flat)
+        counted = ops.gather(counts, order)
+        results.append(ops.gather(places, ops.cumsum(counted, exclusive=True)))
+    if return_inverse:
+        _, rank = ops.argsort(order)
+        results.append(ops.gather(rank, index))
+    if return_counts:
+        results.append(ops.gather(counts, order))
+    return results
+
+
+def _unique_slices(x, axis, *wanted):
+    _, first, inverse, counts = np.unique(x.numpy(), True, True, True, axis=axis)
+    numbers = [_core.to_variable(n.reshape(-1)) for n in (first, inverse, counts)]
+    different = ops.index_select(x, numbers[0], dim=axis)
+    return [different] + [n for n, want in zip(numbers, wanted, strict=True) if want]

@@ -1,0 +1,243 @@
+"""Functions of linear algebra and spread: norms, products, variance.
+
+`dygraph.ops` has them beside the operators they call. A function with the name of an
+operator replaces it, with the arguments of Paddle 2 (``axis``).
+"""
+
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import floating
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    kind_of,
+)
+
+__all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "std", "trace", "var"]
+
+ops = _core.ops
+Variable = _core.Variable
+
+
+def einsum(equation, *operands):
+    """The product of the operands, summed over the axes that the result does not name.
+
+    Parameters
+    ----------
+    equation : str
+        ``'ij,jk->ik'`` is a matrix product. A letter twice in a term takes the diagonal, ``...``
+        stands for axes that broadcast. Without ``->`` the result has the letters that appear once,
+        in alphabetical order.
+    *operands : Variable
+        One for each term; or one list of them.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        If letters and axes do not fit; the message names the term.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.einsum("ij->j", x).numpy(), dygraph.einsum("ii", x).numpy().item()
+    (array([4., 6.]), 5.0)
+    """
+    if not isinstance(equation, str):
+        raise ArgumentTypeError(f"einsum: equation must be a string, got {kind_of(equation)}")
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    if not operands:
+        raise InvalidArgumentError("einsum: there must be an operand for each term, got none")
+    return ops.einsum(list(operands), equation=equation)
+
+
+def outer(x, y):
+    """The outer product of the flattened `x` and `y`.
+
+    >>> import dygraph
+    >>> dygraph.outer(dygraph.arange(1, 3), dygraph.arange(3)).numpy().tolist()
+    [[0, 1, 2], [0, 2, 4]]
+    """
+    return ops.elementwise_mul(ops.reshape2(x, shape=[-1, 1]), ops.reshape2(y, shape=[1, -1]))
+
+
+def mm(x, y):
+    """The matrix product of two matrices, or of stacks of them.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.mm(x, x).tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
+    """
+    return ops.matmul_v2(x, y)
+
+
+def mv(x, vec):
+    """The product of a matrix and a vector.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.mv(x, dygraph.to_variable([1.0, 10.0])).tolist()
+    [21.0, 43.0]
+    """
+    return ops.matmul_v2(x, vec)
+
+
+def cross(x, y, axis=None):
+    """The vector product along an axis of three elements; None: the first such axis.
+
+    >>> import dygraph
+    >>> a, b = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
+    >>> dygraph.cross(a, b).numpy()
+    array([0., 0., 1.])
+    """
+    if axis is None:
+        return ops.cross(x, y)
+    return ops.cross(x, y, dim=check.integer(axis, "cross: axis"))
+
+
+def trace(x, offset=0, axis1=0, axis2=1):
+    """The sum of a diagonal of the matrices along two axes.
+
+    >>> import dygraph
+    >>> dygraph.trace(dygraph.eye(3)).numpy().item()
+    3.0
+    """
+    return ops.trace(
+        x,
+        offset=check.integer(offset, "trace: offset"),
+        dim1=check.integer(axis1, "trace: axis1"),
+        dim2=check.integer(axis2, "trace: axis2"),
+    )
+
+
+def _over(x, axis, what):
+    """Arguments of a reduction over an axis, several, or all (None)."""
+    rank = check.variable(x, f"{what}: x").ndim
+    if axis is None:
+        return {"reduce_all": True}
+    axes = axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = [check.axis(a, rank, f"{what}: axis") for a in axes]
+    if not axes or len(set(axes)) != len(axes):
+        raise InvalidArgumentError(f"{what}: axis must name axes, each once, got {axis}")
+    return {"dim": axes}
+
+
+def norm(x, p="fro", axis=None, keepdim=False):
+    """``(sum |x|^p)^(1/p)`` over an axis, several, or all.
+
+    Parameters
+    ----------
+    x : Variable
+    p : 'fro' or float
+        'fro' is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
+        minimum.
+    axis : int or list of int, optional
+    keepdim : bool
+
+    Returns
+    -------
+    Variable
+        The gradient is 0 where the norm is 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[3.0, 4.0], [0.0, 5.0]])
+    >>> dygraph.ops.norm(x, axis=1).numpy()
+    array([5., 5.])
+    """
+    over = _over(x, axis, "norm")
+    if isinstance(p, str):
+        check.choice(p, ("fro",), "norm: p")
+        p = 2.0
+    p = check.number(p, "norm: p")
+    if p == 2:
+        return ops.frobenius_norm(x, keep_dim=bool(keepdim), **over)
+    if axis is None:
+        return ops.p_norm(x, porder=p, asvector=True, keepdim=bool(keepdim))
+    if len(over["dim"]) == 1:
+        return ops.p_norm(x, porder=p, axis=over["dim"][0], keepdim=bool(keepdim))
+    # the axes at the end, joined into one
+    axes = over["dim"]
+    rest = [a for a in range(x.ndim) if a not in axes]
+    joined = ops.flatten_contiguous_range(
+        ops.transpose2(x, axis=rest + axes), start_axis=len(rest), stop_axis=-1
+    )
+    out = ops.p_norm(joined, porder=p, axis=-1)
+    return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
+
+
+def var(x, axis=None, unbiased=True, keepdim=False):
+    """The variance over an axis, several, or all: the mean of ``(x - mean)^2``.
+
+    Parameters
+    ----------
+    x : Variable
+        Integers and bools count as float32.
+    axis : int or list of int, optional
+    unbiased : bool
+        Divide by n - 1 in place of n (Bessel).
+    keepdim : bool
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([1.0, 2.0, 3.0, 4.0])
+    >>> dygraph.var(x, unbiased=False).numpy().item()
+    1.25
+    """
+    over = _over(x, axis, "var")
+    x = floating(x)
+    mean = ops.reduce_mean(x, keep_dim=True, **over)
+    square = ops.square(ops.elementwise_sub(x, mean))
+    if not unbiased:
+        return ops.reduce_mean(square, keep_dim=bool(keepdim), **over)
+    # counted by operators: a traced program accepts other batches
+    whole, kept = ops.size(x).astype(x.dtype), ops.size(mean).astype(x.dtype)
+    count = ops.elementwise_div(whole, kept)
+    total = ops.reduce_sum(square, keep_dim=bool(keepdim), **over)
+    return ops.elementwise_div(total, ops.scale(count, bias=-1.0))
+
+
+def std(x, axis=None, unbiased=True, keepdim=False):
+    """The standard deviation, the square root of `var`.
+
+    >>> import dygraph
+    >>> dygraph.std(dygraph.to_variable([1.0, 3.0, 5.0])).item()
+    2.0
+    """
+    return ops.sqrt(var(x, axis, unbiased, keepdim))
+
+
+def median(x, axis=None, keepdim=False):
+    """The median over an axis or all; the mean of the two middle elements of an even number.
+
+    Of integers it is a float32.
+
+    >>> import dygraph
+    >>> dygraph.median(dygraph.to_variable([5.0, 1.0, 3.0, 2.0])).numpy().item()
+    2.5
+    """
+    rank, given = check.variable(x, "median: x").ndim, x
+    x = floating(x) if str(x.dtype) == "bool" else x  # which no operator sorts
+    shape = [1] * rank
+    if axis is None:
+        x, at = ops.reshape2(x, shape=[-1]), 0
+    else:
+        at = check.axis(axis, rank, "median: axis")
+    n = x.shape[at]
+    if type(n) is int and n < 0:
+        open_axis = given.shape.index(-1) if axis is None else at
+        raise check.unknown_size(given, open_axis, "median", ", and so is the middle")
+    if n == 0:
+        raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
+    ordered, _ = ops.argsort(x, axis=at)
+    middle = ops.slice(ordered, axes=[at], starts=[(n - 1) // 2], ends=[n // 2 + 1])
+    out = ops.reduce_mean(floating(middle), dim=[at], keep_dim=bool(keepdim))
+    return ops.reshape2(out, shape=shape) if keepdim and axis is None else out

@@ -1,0 +1,84 @@
+"""Every operator as a function: input slots first, in lower case, then attributes by name.
+
+The functions are made from the registry, so the list is complete; ``help(relu)`` shows formula,
+slots and attributes. Gradient operators are called by `dygraph.run_op`. The module also has
+functions that combine operators, from `dygraph.functions.images` and `dygraph.functions.losses`.
+
+Examples
+--------
+>>> import dygraph.ops as F
+>>> import dygraph
+>>> F.relu(dygraph.to_variable([-1.0, 2.0])).numpy()
+array([0., 2.])
+"""
+
+import keyword
+import re
+
+from dygraph import _core
+from dygraph.core import elements
+from dygraph.core.lazily import find, names_of
+from dygraph.errors import did_you_mean
+from dygraph.functions import comparison, creation, manipulation, products
+
+_gradient = re.compile(r"_grad2?($|_)")
+_COMPOSED = (comparison, creation, elements, manipulation, products)
+# Modules that load at the first use of one of their functions.
+_LAZY = {
+    "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
+    "elementwise_equal fsp_matrix "
+    "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "
+    "l2_normalize lod_append nonzero rank reduce_all reduce_any reduce_max reduce_mean "
+    "reduce_min reduce_prod reduce_sum resize_bilinear resize_nearest resize_trilinear "
+    "scatter_nd sequence_first_step sequence_last_step sigmoid_focal_loss sums "
+    "uniform_random_batch_size_like",
+    "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+    "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d conv1d "
+    "conv1d_transpose interpolate local_response_norm max_pool1d max_pool2d max_pool3d "
+    "max_unpool2d",
+    "losses": "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
+    "cosine_similarity ctc_greedy_decoder ctc_loss dice_loss gaussian_nll_loss "
+    "hinge_embedding_loss l1_loss margin_ranking_loss mse_loss npair_loss "
+    "poisson_nll_loss sampled_softmax_with_cross_entropy smooth_l1 soft_margin_loss "
+    "softmax_cross_entropy square_error_cost triplet_margin_loss",
+}
+# Made by functions of `static.layers` of their own.
+_OF_PROGRAMS = {
+    "conditional_block", "conditional_block_infer", "delete_var", "feed", "fetch", "load",
+    "load_combine", "print", "py_func", "recurrent", "save", "save_combine", "while",
+}  # fmt: skip
+_LAZY_NAMES = names_of(_LAZY)
+__all__ = []
+
+
+def _spelling(name):
+    """An operator named like a keyword gets an underscore: ``assert_``."""
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def _add_operators():
+    """Add the operators of the registry; called again after a library is loaded."""
+    names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
+    names = [n for n in names if n not in _OF_PROGRAMS]
+    functions = {_spelling(name): getattr(_core.ops, name) for name in names}
+    for module in _COMPOSED:
+        functions.update({name: getattr(module, name) for name in module.__all__})
+    for name in _LAZY_NAMES:  # theirs override operators of the same name
+        functions.pop(name, None)
+    globals().update(functions)  # a call may take 0.1 us, and __getattr__ of a module takes 0.5
+    __all__[:] = sorted({*functions, *_LAZY_NAMES})
+
+
+_add_operators()
+
+
+def __getattr__(name):
+    if name in _LAZY_NAMES:
+        globals()[name] = find(f"dygraph.{_LAZY_NAMES[name]}", name)
+        return globals()[name]
+    hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    raise AttributeError(f"dygraph.ops has no operator '{name}'.{hint}")
+
+
+def __dir__():
+    return list(__all__)
