@@ -22,10 +22,8 @@ from dygraph import (
     ops,
     optimizer,
     regularizer,
-    spellings,
     unique_name,
 )
-from dygraph import flags as _flags
 from dygraph._core import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -46,7 +44,17 @@ from dygraph._core import (
     set_num_threads,
     uint8,
 )
-from dygraph.base import (
+from dygraph.autograd.custom import Function, PyLayer
+from dygraph.autograd.recording import (
+    enable_grad,
+    grad_enabled,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from dygraph.core import flags as _flags
+from dygraph.core import spellings
+from dygraph.core.base import (
     Generator,
     get_default_dtype,
     get_rng_state,
@@ -58,7 +66,7 @@ from dygraph.base import (
     set_rng_state,
     to_variable,
 )
-from dygraph.compat import (
+from dygraph.core.compat import (
     BackwardStrategy,
     disable_dygraph,
     disable_imperative,
@@ -66,24 +74,16 @@ from dygraph.compat import (
     enable_imperative,
     enabled,
 )
-from dygraph.custom import Function, PyLayer
-from dygraph.exchange import from_dlpack
-from dygraph.flags import get_flags, set_flags
-from dygraph.lazily import names_of as _names_of
-from dygraph.param_attr import ParamAttr
-from dygraph.promotion import promote_types, result_type
-from dygraph.recording import (
-    enable_grad,
-    grad_enabled,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from dygraph.registry import explain, load_library, op_info, op_names, run_op
-from dygraph.saved import saved
-from dygraph.sparse import selected_rows
-from dygraph.variable import Parameter
-from dygraph.watch import detect_anomaly
+from dygraph.core.exchange import from_dlpack
+from dygraph.core.flags import get_flags, set_flags
+from dygraph.core.lazily import names_of as _names_of
+from dygraph.core.promotion import promote_types, result_type
+from dygraph.core.registry import explain, load_library, op_info, op_names, run_op
+from dygraph.core.sparse import selected_rows
+from dygraph.core.variable import Parameter
+from dygraph.inspect.saved import saved
+from dygraph.inspect.watch import detect_anomaly
+from dygraph.nn.param_attr import ParamAttr
 
 __version__ = _core.__version__
 

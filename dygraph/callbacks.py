@@ -3,7 +3,7 @@
 import math
 import os
 
-from dygraph import check, files
+from dygraph.core import check, files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
 from dygraph.metrics import name_of
 

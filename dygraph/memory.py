@@ -2,7 +2,7 @@
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.saved import human
+from dygraph.inspect.saved import human
 
 __all__ = ["peak", "release_free", "reset_peak", "stats", "summary", "used"]
 

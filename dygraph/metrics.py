@@ -14,9 +14,9 @@ Examples
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
+from dygraph.core.spellings import OfObjects
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.spellings import OfObjects
 
 __all__ = [
     "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "EditDistance", "MetricBase",

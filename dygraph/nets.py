@@ -3,7 +3,8 @@
 The operators themselves, such as ``sequence_pool``, are in `dygraph.ops`.
 """
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 The functions are made from the registry, so the list is complete; ``help(relu)`` shows formula,
 slots and attributes. Gradient operators are called by `dygraph.run_op`. The module also has
-functions that combine operators, from `dygraph.images` and `dygraph.losses`.
+functions that combine operators, from `dygraph.functions.images` and `dygraph.functions.losses`.
 
 Examples
 --------
@@ -16,9 +16,9 @@ import keyword
 import re
 
 from dygraph import _core
+from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
 from dygraph.functions import creation, extent, manipulation, products, random, sets, sorting
-from dygraph.lazily import find, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
 # Functions in Paddle 2's manner, which take the place of operators of the same name.

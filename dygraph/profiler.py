@@ -17,15 +17,16 @@ import json
 import time
 from collections import namedtuple
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
     kind_of,
 )
-from dygraph.saved import human
-from dygraph.watch import Watching
+from dygraph.inspect.saved import human
+from dygraph.inspect.watch import Watching
 
 __all__ = [
     "Profiler", "RecordEvent", "cuda_profiler", "profiler", "reset_profiler", "start_profiler",

@@ -11,7 +11,7 @@ import random
 import threading
 import time
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [

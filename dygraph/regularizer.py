@@ -1,6 +1,7 @@
 """Weight decay, added to gradients before the optimizer's step."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 
 __all__ = ["L1Decay", "L2Decay"]
 

@@ -19,7 +19,8 @@ import zlib
 
 import numpy as np
 
-from dygraph import _core, files
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
 
 __all__ = ["load_file", "read_metadata", "save_file"]

@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-from dygraph import _core, functions, ops, spellings
+from dygraph import _core, functions, ops
+from dygraph.core import spellings
 
 __all__ = ["generate", "write"]
 
@@ -172,7 +173,7 @@ _ATTRIBUTES = {
     "a list of strings": "Sequence[str]",
     "a list of bools": "Sequence[bool]",
 }
-_TENSOR_MODULES = {"dygraph.images", "dygraph.losses"}
+_TENSOR_MODULES = {"dygraph.functions.images", "dygraph.functions.losses"}
 
 
 # Types --------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def _python_types(function, name):
             type = "bool" if isinstance(p.default, bool) else "str"
         elif p.default is None and type != "Any" and "None" not in type:
             type += " | None"
-        if p.name == "y" and function.__module__ == "dygraph.in_place":
+        if p.name == "y" and function.__module__ == "dygraph.core.in_place":
             type = "Variable | _Array"
         types[p.name] = type
     result = _RETURNS.get(name)
@@ -226,7 +227,7 @@ def _python_types(function, name):
         known = found and _documented(found[1])
         result = known if known in ("Variable", "bool", "_DType") else None
         result = "dtype" if result == "_DType" else result
-    method = function.__module__ in ("dygraph.variable", "dygraph.in_place")
+    method = function.__module__ in ("dygraph.core.variable", "dygraph.core.in_place")
     return types, result or ("Variable" if tensors or method else "Any")
 
 

@@ -122,7 +122,7 @@ def make_all():
     rate = dygraph.lr.LinearLrWarmup(
         dygraph.CosineDecay(3e-3, step_each_epoch=STEPS, epochs=EPOCHS), STEPS // 2, 0.0, 3e-3
     )
-    clip = dygraph.nn.clip.GradientClipByGlobalNorm(1.0)
+    clip = dygraph.nn.ClipGradByGlobalNorm(1.0)
     adam = dygraph.optimizer.Adam(rate, parameter_list=net, grad_clip=clip)
     return net, adam, make_loader()
 

@@ -11,8 +11,8 @@ import importlib
 import sys
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, ParamAttr
+from dygraph.core.lazily import find as _find
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find as _find
 from dygraph.static import (
     backward,
     clip,

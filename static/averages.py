@@ -5,11 +5,12 @@ and `restore` change the parameters in the current scope.
 """
 
 import dygraph
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.autograd.recording import no_grad
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.ops import cast, scale
 from dygraph.optimizer.averages import Average, times
-from dygraph.recording import no_grad
 from dygraph.static.in_programs import InPrograms
 from dygraph.static.parameters import create_global_var
 from dygraph.static.program import (

@@ -6,10 +6,10 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.watch import user_line
 from dygraph.static import passes
 from dygraph.static.program import OpRole
 from dygraph.static.variable import Variable, as_names
-from dygraph.watch import user_line
 
 __all__ = ["append_backward", "gradients"]
 

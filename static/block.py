@@ -14,11 +14,11 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from dygraph.inspect.watch import user_line
 from dygraph.static import views
 from dygraph.static.listed import Operators, Variables
 from dygraph.static.operator import Operator
 from dygraph.static.variable import Parameter, Variable, as_names, level_of, sizes_of
-from dygraph.watch import user_line
 
 __all__ = ["Block"]
 

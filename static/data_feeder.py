@@ -1,7 +1,7 @@
-"""`dygraph.data_feeder`, by Fluid's name."""
+"""`dygraph.io.data_feeder`, by Fluid's name."""
 
 import sys
 
-from dygraph.data_feeder import *  # noqa: F403
+from dygraph.io.data_feeder import *  # noqa: F403
 
-sys.modules[__name__] = sys.modules["dygraph.data_feeder"]  # what the import gives
+sys.modules[__name__] = sys.modules["dygraph.io.data_feeder"]  # what the import gives

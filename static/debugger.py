@@ -14,9 +14,10 @@ scale_... = scale(X=x) [scale=2.0, bias=0.0, bias_after_scale=True]
 
 import re
 
-from dygraph import _core, files
-from dygraph.drawing import Drawing
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.drawing import Drawing
 from dygraph.static import marks
 from dygraph.static.block import Block
 from dygraph.static.codes import attribute_code, role_of, slots_code, type_code

@@ -3,13 +3,13 @@
 import collections
 
 from dygraph import _core, to_variable
+from dygraph.core.files import path_of
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.files import path_of
 from dygraph.static import reading
 from dygraph.static.program import OpRole, Program, default_main_program
 from dygraph.static.scope import Scope, global_scope, scope_guard

@@ -1,6 +1,6 @@
 """Programs and their parts, by the name of Fluid's module."""
 
-from dygraph.base import in_dygraph_mode
+from dygraph.core.base import in_dygraph_mode
 from dygraph.static.guards import device_guard, name_scope
 from dygraph.static.input import cpu_places
 from dygraph.static.program import (

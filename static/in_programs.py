@@ -105,7 +105,7 @@ class InPrograms:
                 return pairs
             # A global norm adds its terms in the order of the parameters, as an eager step does.
             order = {p.name: i for i, p in enumerate(program.all_parameters())}
-            common = isinstance(self._grad_clip, dygraph.nn.clip.GradientClipByGlobalNorm)
+            common = isinstance(self._grad_clip, dygraph.nn.ClipGradByGlobalNorm)
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
             limited = _replaced(pairs, self._grad_clip.clip(chosen))
             for p, g in limited:

@@ -1,6 +1,7 @@
 """Functions of variables of `data`, for indices of any shape; Fluid's ``fluid.embedding``."""
 
-from dygraph import CPUPlace, check, ops
+from dygraph import CPUPlace, ops
+from dygraph.core import check
 from dygraph.static.layers.learnt import looked_up
 from dygraph.static.layers.making import layer, run
 

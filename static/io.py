@@ -8,7 +8,8 @@ This module has inference models; `static.variable_files` has single variables,
 import os
 import warnings
 
-from dygraph import _core, files
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,

@@ -2,8 +2,8 @@
 
 import dygraph.io
 import dygraph.io.generator
-from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.io.data_feeder import DataFeeder
 from dygraph.static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]

@@ -9,8 +9,8 @@ Examples
 (-1, 6, 12, 12)
 """
 
-from dygraph import check
 from dygraph import nets as eager
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static import layers
 

@@ -1,7 +1,7 @@
-"""`dygraph.param_attr`, by Fluid's name."""
+"""`dygraph.nn.param_attr`, by Fluid's name."""
 
 import sys
 
-from dygraph.param_attr import *  # noqa: F403
+from dygraph.nn.param_attr import *  # noqa: F403
 
-sys.modules[__name__] = sys.modules["dygraph.param_attr"]  # what the import gives
+sys.modules[__name__] = sys.modules["dygraph.nn.param_attr"]  # what the import gives

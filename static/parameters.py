@@ -1,6 +1,7 @@
 """Parameters and other initialised variables: one operator in the startup program each."""
 
-from dygraph import ParamAttr, check, initializer, ops, unique_name
+from dygraph import ParamAttr, initializer, ops, unique_name
+from dygraph.core import check
 from dygraph.errors import OutOfRangeError, UnimplementedError
 from dygraph.nn.layer import Layer
 from dygraph.static.program import computes, default_main_program, default_startup_program

@@ -2,9 +2,9 @@
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.watch import user_line
 from dygraph.static.program import Program
 from dygraph.static.scope import Scope
-from dygraph.watch import user_line
 
 __all__ = ["about", "add", "apply", "names"]
 

@@ -9,6 +9,8 @@ import numpy as np
 
 import dygraph
 from dygraph import _core, unique_name
+from dygraph.autograd.recording import modes
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -17,7 +19,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.recording import modes
+from dygraph.inspect.watch import user_line
 from dygraph.static import marks, views
 from dygraph.static.block import Block
 from dygraph.static.codes import OpRole
@@ -25,8 +27,6 @@ from dygraph.static.listed import ShownList
 from dygraph.static.operator import Operator
 from dygraph.static.unknown_sizes import Sizes
 from dygraph.static.variable import Parameter, Variable
-from dygraph.variable import Parameter as EagerParameter
-from dygraph.watch import user_line
 
 __all__ = [
     "Block", "OpRole", "Operator", "Parameter", "Program", "Variable", "default_main_program",

@@ -5,7 +5,8 @@ import os
 import numpy as np
 
 import dygraph
-from dygraph import _core, files, saving
+from dygraph import _core, saving
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,

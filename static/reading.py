@@ -11,8 +11,8 @@ import threading
 
 import numpy as np
 
-from dygraph import _core, check, reader, unique_name
-from dygraph.data_feeder import DataFeeder
+from dygraph import _core, reader, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     EOFException,
@@ -20,6 +20,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.io.data_feeder import DataFeeder
 from dygraph.static.program import Program, default_main_program, default_startup_program
 from dygraph.static.variable import Variable
 

@@ -2,7 +2,7 @@
 
 Fluid has -1 in their place, and code tests it: ``x.shape[0] == -1``, ``< 0``, a shape that is
 printed or compared. All these work. In arithmetic with Variables and in shapes such a size is that
-of the run, as in a trace (`dygraph.sizes`); uses in which Python would compute with -1 are refused.
+of the run, as in a trace (`dygraph.core.sizes`); uses in which Python would compute with -1 are refused.
 """
 
 import operator
@@ -10,8 +10,8 @@ import operator
 import numpy as np
 
 from dygraph import _core
+from dygraph.core.sizes import ONE, Size, asking_line
 from dygraph.errors import InvalidArgumentError
-from dygraph.sizes import ONE, Size, asking_line
 
 _RESHAPES = "reshape", "reshape2"  # which take -1 for the rest
 

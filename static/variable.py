@@ -7,12 +7,13 @@ computing.
 import math
 import sys
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import modes
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
-from dygraph.recording import modes
+from dygraph.inspect.watch import is_own_file
 from dygraph.static import views
 from dygraph.static.unknown_sizes import Unknown
-from dygraph.watch import is_own_file
 
 __all__ = ["Parameter", "Variable"]
 

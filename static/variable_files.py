@@ -1,6 +1,7 @@
 """Variables of programs in files: Fluid's stream of tensors, one file each or one for all."""
 
-from dygraph import _core, files
+from dygraph import _core
+from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,

@@ -8,7 +8,7 @@ import collections
 import functools
 import re
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 
 __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]

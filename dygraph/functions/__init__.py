@@ -4,8 +4,8 @@ Each has one body, in the module of its family; a module loads at the first use 
 functions. `docs/array_api.md` lists the standard's functions and the exceptions.
 """
 
-from dygraph.lazily import find as _find
-from dygraph.lazily import names_of
+from dygraph.core.lazily import find as _find
+from dygraph.core.lazily import names_of
 
 ROOMS = {
     "creation": "arange asarray diag empty empty_like eye full full_like linspace meshgrid ones "

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import same_type
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean_or_all, kind_of
-from dygraph.promotion import same_type
 
 Variable = _core.Variable
 # What torch, Paddle and Fluid call an argument, by the array API's name.

@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 
-from dygraph import _core, base, check, size_lists
+from dygraph import _core
+from dygraph.core import base, check, size_lists
+from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions.arguments import on_device, spelled
-from dygraph.sizes import Size
 
 __all__ = [
     "arange",

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import result_type
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions.arguments import on_device, place_of
-from dygraph.promotion import result_type
 
 Variable = _core.Variable
 _KINDS = {

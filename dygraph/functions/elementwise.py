@@ -10,10 +10,11 @@ import operator
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import floating, same_type
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.functions.arguments import operands, through_numpy, widened
-from dygraph.promotion import floating, same_type
 
 ops = _core.ops
 Variable = _core.Variable

@@ -5,7 +5,8 @@ Most are also methods of Variable. Gradients flow through all.
 
 import numpy as np
 
-from dygraph import _core, check, size_lists, sizes
+from dygraph import _core
+from dygraph.core import check, size_lists, sizes
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions.arguments import countable, numbers, spelled
 from dygraph.functions.manipulation import flatten

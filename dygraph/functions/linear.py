@@ -3,7 +3,8 @@
 import math
 import operator
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions.arguments import operands, widened
 
@@ -108,7 +109,7 @@ def tensordot(x1, x2, /, *, axes=2):
     shape = [sizes[0][i] for i in rows] + [sizes[1][i] for i in columns]
 
     def compute(x, y):
-        from dygraph.index_arrays import reshaped
+        from dygraph.core.index_arrays import reshaped
 
         x = reshaped(_ordered(x, rows + left), [math.prod(shape[: len(rows)]), inner])
         y = reshaped(_ordered(y, right + columns), [inner, math.prod(shape[len(rows) :])])

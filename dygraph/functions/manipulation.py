@@ -7,15 +7,16 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import modes
+from dygraph.core import check
+from dygraph.core.promotion import same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
 from dygraph.functions.arguments import countable, numbers, spelled
-from dygraph.promotion import same_type
-from dygraph.recording import modes
 
 __all__ = [
     "chunk",
@@ -170,7 +171,7 @@ def reshape(x, shape, *, copy=None):
 
 
 def _of_no_elements(x, shape):
-    from dygraph.index_arrays import reshaped
+    from dygraph.core.index_arrays import reshaped
 
     if x.size != 0 or shape.count(-1) > 1:
         raise InvalidArgumentError(

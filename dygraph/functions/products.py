@@ -1,13 +1,14 @@
 """Norms, products and the median, with the arguments of Paddle 2 (``axis``)."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import floating
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
 from dygraph.functions.arguments import spelled
-from dygraph.promotion import floating
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 

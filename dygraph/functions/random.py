@@ -1,6 +1,7 @@
 """Random numbers of the thread's generator; `dygraph.seed` makes them reproducible."""
 
-from dygraph import _core, check, size_lists
+from dygraph import _core
+from dygraph.core import check, size_lists
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.functions.arguments import spelled
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of

@@ -3,11 +3,12 @@
 `reduced` and `reduced_in_run` are the bodies, which Fluid's ``reduce_sum`` and the like call, too.
 """
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions import arguments
 from dygraph.functions.arguments import spelled, widened
-from dygraph.promotion import floating
 
 __all__ = [
     "all",

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions.arguments import operands, spelled, through_numpy, widened
 

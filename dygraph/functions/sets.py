@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 
 __all__ = [
     "allclose",

@@ -1,6 +1,7 @@
 """Elements in order. Equal ones keep theirs: all sorting is stable. NaN counts as greatest."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import spelled
 

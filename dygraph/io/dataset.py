@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
 __all__ = [

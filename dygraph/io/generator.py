@@ -1,9 +1,10 @@
 """Fluid's ``DataLoader.from_generator``: batches from readers, read ahead by a thread."""
 
-from dygraph import check, reader
-from dygraph.data_feeder import DataFeeder
+from dygraph import reader
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.io.collate import gather, to_variables
+from dygraph.io.data_feeder import DataFeeder
 
 __all__ = ["GeneratorLoader"]
 

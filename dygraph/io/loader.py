@@ -2,7 +2,8 @@
 
 import itertools
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,

@@ -1,6 +1,6 @@
 """Base of all schedules: their state, checks of rates."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
 

@@ -1,6 +1,6 @@
 """Fluid's schedules that ``epoch()`` or ``step(loss)`` advances."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.lr.base import Schedule, rate_of
 

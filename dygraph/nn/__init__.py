@@ -1,8 +1,8 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
+from dygraph.core import spellings
+from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.lazily import find, names_of
-from dygraph import spellings
 from dygraph.nn import clip as clip
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *

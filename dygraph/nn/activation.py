@@ -1,6 +1,7 @@
 """Activations as layers, and by name for ``act=``."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
 from dygraph.initializer import ConstantInitializer
 from dygraph.nn.layer import Layer

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer

@@ -1,8 +1,9 @@
 """Gradient clipping, for ``grad_clip`` of optimizers or for `ParamAttr`."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.variable import Parameter
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.variable import Parameter
 
 __all__ = [
     "ErrorClipByValue",
@@ -60,7 +61,7 @@ class GradientClipByValue:
 
     >>> import dygraph
     >>> w = dygraph.Parameter([1.0, 1.0])
-    >>> clip = dygraph.nn.clip.GradientClipByValue(0.5)
+    >>> clip = dygraph.nn.ClipGradByValue(0.5)
     >>> rule = dygraph.optimizer.SGD(1.0, parameter_list=[w], grad_clip=clip)
     >>> (w * dygraph.to_variable([3.0, -0.25])).sum().backward()
     >>> rule.step()
@@ -104,7 +105,7 @@ class ErrorClipByValue:
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> y = w * 10.0
-    >>> handle = y.register_hook(dygraph.nn.clip.ErrorClipByValue(max=0.5))
+    >>> handle = y.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.5))
     >>> (y * y).backward()
     >>> w.gradient()
     array([5.])
@@ -137,7 +138,7 @@ def set_gradient_clip(clip, param_list=None, program=None):
     --------
     >>> import dygraph
     >>> w = dygraph.Parameter([1.0])
-    >>> dygraph.nn.clip.set_gradient_clip(dygraph.nn.clip.GradientClipByValue(0.5), [w])
+    >>> dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByValue(0.5), [w])
     >>> (w * 3.0).backward()
     >>> dygraph.optimizer.SGD(1.0, parameter_list=[w]).step()
     >>> w.item()
@@ -165,7 +166,7 @@ class GradientClipByNorm:
 
     >>> import dygraph
     >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
-    >>> ((_, limited),) = dygraph.nn.clip.GradientClipByNorm(0.5).clip([(w, gradient)])
+    >>> ((_, limited),) = dygraph.nn.ClipGradByNorm(0.5).clip([(w, gradient)])
     >>> limited.numpy().round(4).tolist()
     [0.3, 0.4]
     """
@@ -192,7 +193,7 @@ class GradientClipByGlobalNorm(GradientClipByNorm):
     >>> import dygraph
     >>> v, w = dygraph.Parameter([1.0]), dygraph.Parameter([1.0])
     >>> pairs = [(v, dygraph.to_variable([3.0])), (w, dygraph.to_variable([4.0]))]
-    >>> pairs = dygraph.nn.clip.GradientClipByGlobalNorm(0.5).clip(pairs)
+    >>> pairs = dygraph.nn.ClipGradByGlobalNorm(0.5).clip(pairs)
     >>> [round(gradient.item(), 4) for _, gradient in pairs]
     [0.3, 0.4]
     """

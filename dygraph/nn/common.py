@@ -1,6 +1,7 @@
 """Linear, Embedding, Identity."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.nn import misfit
 from dygraph.nn.activation import activation

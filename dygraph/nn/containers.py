@@ -1,6 +1,7 @@
 """Sequential, LayerList, LayerDict, ParameterList, ParameterDict."""
 
-from dygraph import check
+from dygraph.core import check
+from dygraph.core.variable import Parameter
 from dygraph.errors import (
     ArgumentTypeError,
     NotFoundError,
@@ -10,7 +11,6 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.nn.layer import Layer
-from dygraph.variable import Parameter
 
 __all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
 

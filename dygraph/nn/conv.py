@@ -1,7 +1,9 @@
 """Convolutions over one, two and three axes, their transposes, and Pool2D."""
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import images
 from dygraph.initializer import Normal
 from dygraph.nn import misfit
 from dygraph.nn.activation import activation

@@ -1,6 +1,7 @@
 """Dropout of elements and of whole channels, and alpha dropout."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.layer import Layer
 

@@ -2,7 +2,10 @@
 
 import warnings
 
-from dygraph import _core, check, foreign, spellings, unique_name
+from dygraph import _core, unique_name
+from dygraph.autograd.recording import modes, switch
+from dygraph.core import check, foreign, spellings
+from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -15,10 +18,8 @@ from dygraph.errors import (
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
 from dygraph.nn.hooks import HookHandle
+from dygraph.nn.param_attr import ParamAttr
 from dygraph.nn.paths import add_layer, tell_path
-from dygraph.param_attr import ParamAttr
-from dygraph.recording import modes, switch
-from dygraph.variable import Parameter, Variable
 
 __all__ = ["Layer"]
 
@@ -514,7 +515,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         return "\n".join([*lines, ")"])
 
     def _repr_html_(self):
-        from dygraph import views
+        from dygraph.inspect import views
 
         return views.layer(self)
 

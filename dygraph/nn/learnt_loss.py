@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from dygraph import _core, check, loss_parts
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import loss_parts
 from dygraph.nn.layer import Layer
 from dygraph.nn.loss import LossLayer
 

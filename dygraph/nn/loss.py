@@ -1,7 +1,9 @@
-"""The losses of `dygraph.losses` as layers."""
+"""The losses of `dygraph.functions.losses` as layers."""
 
-from dygraph import _core, check, loss_parts, losses
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import loss_parts, losses
 from dygraph.nn.layer import Layer
 
 __all__ = [

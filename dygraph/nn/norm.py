@@ -2,12 +2,14 @@
 
 import math
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import images
 from dygraph.initializer import Constant
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
-from dygraph.param_attr import ParamAttr
+from dygraph.nn.param_attr import ParamAttr
 
 __all__ = [
     "BatchNorm",

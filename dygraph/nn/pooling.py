@@ -1,6 +1,7 @@
 """Pooling layers over one, two and three axes: the functions of `dygraph.ops` as layers."""
 
-from dygraph import check, images
+from dygraph.core import check
+from dygraph.functions import images
 from dygraph.nn.layer import Layer
 
 __all__ = [

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.sizes import Size, asking_line
 from dygraph.errors import (
     InvalidArgumentError,
     OutOfRangeError,
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.sizes import Size, asking_line
 
 __all__ = ["Steps", "map_states"]
 

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, size_lists
+from dygraph import _core
+from dygraph.core import check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions import creation
 from dygraph.initializer import Uniform

@@ -1,10 +1,11 @@
 """SpectralNorm: weights divided by their largest singular value."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import no_grad
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.initializer import Normal
 from dygraph.nn.layer import Layer
-from dygraph.recording import no_grad
 
 __all__ = ["SpectralNorm"]
 

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.activation import activation as find_activation
 from dygraph.nn.common import Linear

@@ -1,7 +1,9 @@
 """Layers that resize, pad and rearrange images."""
 
-from dygraph import _core, check, images
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import images
 from dygraph.nn.layer import Layer
 
 __all__ = [

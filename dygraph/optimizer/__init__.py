@@ -1,9 +1,9 @@
 """Optimizers with Fluid's arguments, averages of parameters; schedules are in `dygraph.lr`."""
 
+from dygraph.core.spellings import OF_OPTIMIZER_MODULE
 from dygraph.errors import did_you_mean
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.descent import SGD, Momentum, MomentumOptimizer, SGDOptimizer
-from dygraph.spellings import OF_OPTIMIZER_MODULE
 from dygraph.optimizer.moments import Adam, AdamOptimizer, AdamW, AdamWOptimizer
 
 # Loaded at the first use.

@@ -1,6 +1,6 @@
 """Optimizers that divide by the size of past gradients: Adagrad and its successors."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.optimizer.base import Accumulator, Optimizer
 
 __all__ = ["Adadelta", "Adagrad", "DecayedAdagrad", "Ftrl", "RMSProp"]

@@ -3,9 +3,9 @@
 import functools
 import inspect
 
+from dygraph.core.variable import Variable
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.regularizer import L2Decay
-from dygraph.variable import Variable
 
 _OURS = {"lr": "learning_rate", "params": "parameter_list", "parameters": "parameter_list"}
 

@@ -1,12 +1,13 @@
 """Averages of parameters over the steps, and Lookahead, which steps towards one."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import modes, no_grad
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.inspect.watch import user_line
 from dygraph.nn import loading
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.parameters import parameters_of
-from dygraph.recording import modes, no_grad
-from dygraph.watch import user_line
 
 __all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
 

@@ -6,7 +6,11 @@ parameter, each with its initial value. The table works for eager steps and for 
 
 import typing
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.autograd.recording import modes, no_grad
+from dygraph.core import check
+from dygraph.core.spellings import OF_OPTIMIZERS, OfObjects
+from dygraph.core.variable import Variable
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -16,10 +20,7 @@ from dygraph.errors import (
 from dygraph.nn import loading
 from dygraph.optimizer.arguments import ours, takes_usual_arguments
 from dygraph.optimizer.parameters import Group, parameters_of
-from dygraph.recording import modes, no_grad
 from dygraph.regularizer import L2Decay
-from dygraph.spellings import OF_OPTIMIZERS, OfObjects
-from dygraph.variable import Variable
 
 __all__ = ["Accumulator", "Optimizer"]
 
@@ -127,7 +128,7 @@ class Optimizer(check.NamedArguments, OfObjects):
         if grad_clip is not None and not hasattr(grad_clip, "clip"):
             raise ArgumentTypeError(
                 f"{kind}: grad_clip must be one of dygraph.nn.clip, got {kind_of(grad_clip)}. "
-                "Write dygraph.nn.clip.GradientClipByGlobalNorm(1.0)"
+                "Write dygraph.nn.ClipGradByGlobalNorm(1.0)"
             )
         self._learning_rate, self._last, self._was_set = learning_rate, None, False
         self._regularization, self._grad_clip = regularization, grad_clip
@@ -482,7 +483,7 @@ class Optimizer(check.NamedArguments, OfObjects):
         return f"{type(self).__name__}(learning_rate={rate}, {len(self._parameters)} parameters)"
 
     def _repr_html_(self):
-        from dygraph import views
+        from dygraph.inspect import views
 
         return views.optimizer(self)
 

@@ -1,6 +1,6 @@
 """Gradient descent: SGD, Momentum, LarsMomentum, Dpsgd."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.optimizer.base import Accumulator, Optimizer
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.optimizer.base import NUMBER, Accumulator, Optimizer
 

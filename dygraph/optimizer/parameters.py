@@ -2,9 +2,10 @@
 
 import typing
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
+from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.variable import Parameter, Variable
 
 
 class Group(typing.NamedTuple):

@@ -1,7 +1,7 @@
-"""`dygraph.base`, by Fluid's name."""
+"""`dygraph.core.base`, by Fluid's name."""
 
 import sys
 
-from dygraph.base import *  # noqa: F403
+from dygraph.core.base import *  # noqa: F403
 
-sys.modules[__name__] = sys.modules["dygraph.base"]  # what the import gives
+sys.modules[__name__] = sys.modules["dygraph.core.base"]  # what the import gives

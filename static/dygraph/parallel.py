@@ -1,7 +1,7 @@
-"""`dygraph.parallel`, by Fluid's name."""
+"""`dygraph.training.parallel`, by Fluid's name."""
 
 import sys
 
-from dygraph.parallel import *  # noqa: F403
+from dygraph.training.parallel import *  # noqa: F403
 
-sys.modules[__name__] = sys.modules["dygraph.parallel"]  # what the import gives
+sys.modules[__name__] = sys.modules["dygraph.training.parallel"]  # what the import gives

@@ -11,7 +11,7 @@ Examples
 [[False, False], [False, False]]
 """
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.static.layers.making import attributes, into, layer, run, table
 
 _BINARY = {

@@ -12,7 +12,8 @@ Examples
 ([1.0, 2.0], [1])
 """
 
-from dygraph import _core, check, to_variable, unique_name
+from dygraph import _core, to_variable, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,

@@ -1,6 +1,6 @@
 """Beam search on ragged batches: one step, and the sequences that the steps make up."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.static.layers.arrays import whole
 from dygraph.static.layers.making import layer, run
 

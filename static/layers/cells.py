@@ -3,7 +3,8 @@
 import copy
 
 import dygraph
-from dygraph import ParamAttr, check, unique_name
+from dygraph import ParamAttr, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.activation import activation
 from dygraph.static import bodies, nested

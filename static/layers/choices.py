@@ -12,7 +12,8 @@ Examples
 import contextlib
 import functools
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.core import check
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,

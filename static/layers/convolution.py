@@ -2,7 +2,8 @@
 
 import math
 
-from dygraph import _core, check, initializer
+from dygraph import _core, initializer
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.learnt import biased, known, parameter
 from dygraph.static.layers.making import activated, layer, run

@@ -5,7 +5,8 @@ import collections
 import numpy as np
 
 import dygraph
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import (

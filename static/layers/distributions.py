@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, ops
+from dygraph import _core, ops
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.static.layers.making import run
 from dygraph.static.layers.random import (

@@ -2,7 +2,8 @@
 
 import contextlib
 
-from dygraph import check, unique_name
+from dygraph import unique_name
+from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,

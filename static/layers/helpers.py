@@ -3,7 +3,7 @@
 import collections
 
 import dygraph
-from dygraph import check
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.static import nested
 from dygraph.static.layers.arithmetic import equal, less_equal

@@ -9,8 +9,10 @@ Examples
 [[[[2.5]]]]
 """
 
-from dygraph import _core, check, fluid_functions
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.functions import fluid_functions
 from dygraph.static.layers.convolution import padded
 from dygraph.static.layers.making import attributes, layer, run, table
 

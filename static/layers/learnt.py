@@ -2,7 +2,8 @@
 
 import math
 
-from dygraph import ParamAttr, check, initializer, ops
+from dygraph import ParamAttr, initializer, ops
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.static.layers.making import activated, layer, run
 from dygraph.static.parameters import create_parameter

@@ -2,7 +2,8 @@
 
 import contextlib
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.static import bodies, nested
 from dygraph.static.program import Variable

@@ -1,6 +1,7 @@
 """Losses."""
 
-from dygraph import check, ops
+from dygraph import ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
 from dygraph.static.layers.learnt import known, parameter

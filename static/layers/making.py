@@ -12,6 +12,7 @@ import inspect
 
 import dygraph
 from dygraph import _core, unique_name
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -21,7 +22,6 @@ from dygraph.errors import (
 )
 from dygraph.nn.activation import activation
 from dygraph.static.program import Variable, computes, default_main_program, default_startup_program
-from dygraph.variable import Parameter as EagerParameter
 
 __all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 

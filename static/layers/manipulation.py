@@ -9,7 +9,8 @@ Examples
 [[1.0, 3.0], [2.0, 4.0]]
 """
 
-from dygraph import _core, check, ops
+from dygraph import _core, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.making import activated, attributes, layer, run, table
 from dygraph.static.layers.tensor import assign, filled, sized

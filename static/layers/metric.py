@@ -1,6 +1,6 @@
 """Metrics: accuracy, area under a curve, overlap."""
 
-from dygraph import check
+from dygraph.core import check
 from dygraph.static.layers.making import attributes, into, layer, run, table
 from dygraph.static.parameters import create_global_var
 

@@ -2,7 +2,8 @@
 
 import math
 
-from dygraph import _core, check, initializer, ops
+from dygraph import _core, initializer, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.learnt import known, parameter, state
 from dygraph.static.layers.making import activated, into, layer, run

@@ -1,6 +1,7 @@
 """Values printed while a program runs."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.static import bodies
 from dygraph.static.layers.making import layer, run

@@ -9,8 +9,8 @@ from dygraph.errors import (
     append_text,
     kind_of,
 )
+from dygraph.inspect.watch import user_line
 from dygraph.static.program import Variable, default_main_program
-from dygraph.watch import user_line
 
 __all__ = ["py_func"]
 

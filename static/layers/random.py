@@ -1,6 +1,7 @@
 """Random variables. Seed 0: the program's seed, or the library's generator."""
 
-from dygraph import _core, check
+from dygraph import _core
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.making import attributes, into, layer, run, table
 from dygraph.static.layers.tensor import sized, sizes_of

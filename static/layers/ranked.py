@@ -1,6 +1,7 @@
 """Sequences sorted by length and split into steps, as DynamicRNN does, and rows split by a mask."""
 
-from dygraph import _core, check, to_variable
+from dygraph import _core, to_variable
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
 from dygraph.static.layers.arrays import one_index, whole
 from dygraph.static.layers.making import layer, run

@@ -1,6 +1,7 @@
 """Readers as layers: a run takes its batch from a generator instead of being fed."""
 
-from dygraph import check, unique_name
+from dygraph import unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.static import reading
 from dygraph.static.program import default_main_program

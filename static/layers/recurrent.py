@@ -2,7 +2,8 @@
 
 import math
 
-from dygraph import ParamAttr, check, initializer
+from dygraph import ParamAttr, initializer
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, NotFoundError
 from dygraph.static.layers.learnt import fc, known, parameter
 from dygraph.static.layers.making import layer, run

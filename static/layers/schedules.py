@@ -16,7 +16,8 @@ import contextlib
 import functools
 import math
 
-from dygraph import check, initializer, lr, ops
+from dygraph import initializer, lr, ops
+from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.making import layer
 from dygraph.static.layers.tensor import filled

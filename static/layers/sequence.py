@@ -9,7 +9,8 @@ Examples
 [[3.0], [3.0]]
 """
 
-from dygraph import _core, check, nets
+from dygraph import _core, nets
+from dygraph.core import check
 from dygraph.static.layers.learnt import biased, known, parameter
 from dygraph.static.layers.making import activated, attributes, layer, run, table
 from dygraph.static.program import Variable

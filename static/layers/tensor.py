@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from dygraph import _core, check, ops, size_lists, unique_name
+from dygraph import _core, ops, unique_name
+from dygraph.core import check, size_lists
+from dygraph.core.files import path_of
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.files import path_of
 from dygraph.static.layers.making import attributes, into, layer, run, table
 from dygraph.static.program import Variable, computes, default_main_program
 from dygraph.static.unknown_sizes import Unknown, numbers, variables

@@ -2,12 +2,12 @@
 
 import sys
 
+from dygraph.inspect.watch import is_own_file
 from dygraph.static.ways.graph import Ask, PathDone, Restart, here, is_ours, spot
 from dygraph.static.ways.hooks import HOOKS
 from dygraph.static.ways.numbers import Number
 from dygraph.static.ways.recording import Recording
 from dygraph.static.ways.sequences import Sizes
-from dygraph.watch import is_own_file
 
 __all__ = ["Answers"]
 

@@ -1,8 +1,8 @@
 """Lists of Variables whose length the run decides."""
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
 from dygraph.errors import OutOfRangeError
-from dygraph.recording import modes
 from dygraph.static.variable import Variable
 from dygraph.static.ways.graph import Meta, here
 from dygraph.static.ways.numbers import Number, constant, number

@@ -8,9 +8,10 @@ import sys
 import types
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
+from dygraph.core.sizes import is_library
+from dygraph.inspect.watch import is_own_file
 from dygraph.nn.layer import Layer
-from dygraph.recording import modes
-from dygraph.sizes import is_library
 from dygraph.static.variable import Variable
 from dygraph.static.ways import joins
 from dygraph.static.ways.answers import Answers
@@ -19,7 +20,6 @@ from dygraph.static.ways.hooks import PLACES, Hooks
 from dygraph.static.ways.loops import LoopOfWays
 from dygraph.static.ways.source import convert, has_hooks
 from dygraph.static.ways.standins import STANDINS
-from dygraph.watch import is_own_file
 
 __all__ = ["Calls"]
 

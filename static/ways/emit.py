@@ -9,6 +9,7 @@ import contextlib
 import sys
 
 from dygraph import static, unique_name
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.static.operator import Operator
 from dygraph.static.variable import Parameter, Variable
 from dygraph.static.ways import described
@@ -16,7 +17,6 @@ from dygraph.static.ways.arrays_emitted import Arrays
 from dygraph.static.ways.flow import Flow
 from dygraph.static.ways.graph import Ask, Go, Meta, Raise, Refused, first_line
 from dygraph.static.ways.settle import settle
-from dygraph.variable import Parameter as EagerParameter
 
 __all__ = ["Emitted", "emit"]
 

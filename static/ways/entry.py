@@ -5,15 +5,15 @@ import weakref
 import dygraph
 from dygraph import _core, static
 from dygraph.errors import DygraphError, PreconditionNotMetError
+from dygraph.jit.open_axes import names_of_shared
+from dygraph.jit.tracing import Moment
 from dygraph.nn.layer import Layer
-from dygraph.open_axes import names_of_shared
 from dygraph.static.ways.arguments import build, leaves, replaced
 from dygraph.static.ways.emit import emit
 from dygraph.static.ways.explore import Explorer
 from dygraph.static.ways.halves import Halves
 from dygraph.static.ways.outside import Outside
 from dygraph.static.ways.prove import Buffers
-from dygraph.tracing import Moment
 
 __all__ = ["Entry"]
 

@@ -4,8 +4,8 @@ import re
 import sys
 
 from dygraph import _core, static, unique_name
+from dygraph.autograd.recording import modes
 from dygraph.errors import DygraphError
-from dygraph.recording import modes
 from dygraph.static.variable import Variable
 from dygraph.static.ways import joins
 from dygraph.static.ways.arrays import Array

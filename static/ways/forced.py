@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from dygraph import _core, static
+from dygraph.inspect.watch import user_line
 from dygraph.static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
-from dygraph.watch import user_line
 
 __all__ = [
     "MOST", "Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total",

@@ -9,11 +9,11 @@ import warnings
 
 import dygraph
 from dygraph import _core
+from dygraph.autograd.recording import modes
 from dygraph.errors import ArgumentTypeError, DygraphError, InvalidArgumentError, kind_of
-from dygraph.input_spec import listed, sizes_of
+from dygraph.jit.input_spec import listed, sizes_of
+from dygraph.jit.open_axes import Input, Inputs
 from dygraph.nn.layer import Layer
-from dygraph.open_axes import Input, Inputs
-from dygraph.recording import modes
 from dygraph.static.ways.arguments import inputs_for, key_of, replaced, variables_in
 from dygraph.static.ways.entry import Entry
 from dygraph.static.ways.prove import prove

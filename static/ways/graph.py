@@ -8,7 +8,7 @@ from outside are memory and keep their names.
 import os
 
 from dygraph.errors import PreconditionNotMetError
-from dygraph.watch import is_own_file, user_line
+from dygraph.inspect.watch import is_own_file, user_line
 
 __all__ = ["Ask", "Block", "Give", "Go", "Meta", "Op", "PathDone", "Raise", "Refused", "Restart"]
 

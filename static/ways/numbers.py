@@ -8,9 +8,9 @@ type, like a Python number.
 import operator
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
+from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError
-from dygraph.recording import modes
-from dygraph.sizes import Size
 from dygraph.static.ways.graph import here, spot
 
 ops = _core.ops

@@ -7,10 +7,10 @@ import types
 import numpy as np
 
 from dygraph import _core
+from dygraph.core.sizes import is_library
+from dygraph.inspect.watch import is_own_file
 from dygraph.nn.layer import Layer
-from dygraph.sizes import is_library
 from dygraph.static.ways.state import is_own_class, is_plain
-from dygraph.watch import is_own_file
 
 _LEFT_ALONE = (
     types.ModuleType, types.BuiltinFunctionType, str, bytes, int, float, complex, type(None),

@@ -9,9 +9,10 @@ import time
 import dygraph
 from dygraph import _core
 from dygraph.errors import DygraphError
+from dygraph.jit.open_axes import BATCH, Inputs, double, more, one
+from dygraph.jit.open_axes import Input as Sample
+from dygraph.jit.tracing import Moment
 from dygraph.nn.layer import Layer
-from dygraph.open_axes import BATCH, Inputs, double, more, one
-from dygraph.open_axes import Input as Sample
 from dygraph.static.ways.arguments import build, key_of, leaves, replaced, variables_in
 from dygraph.static.ways.forced import (
     MOST,
@@ -25,7 +26,6 @@ from dygraph.static.ways.forced import (
     total,
 )
 from dygraph.static.ways.graph import Refused, first_line
-from dygraph.tracing import Moment
 
 __all__ = ["Buffers", "Proof", "prove"]
 

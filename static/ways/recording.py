@@ -1,11 +1,11 @@
 """The operators of one run, noted in the blocks of the graph or compared with what stands there."""
 
 from dygraph import _core, unique_name
+from dygraph.inspect.watch import user_line
 from dygraph.static.variable import Variable
 from dygraph.static.ways import described
 from dygraph.static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
 from dygraph.static.ways.hooks import Hooks
-from dygraph.watch import user_line
 
 __all__ = ["Recording"]
 

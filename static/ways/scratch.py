@@ -1,10 +1,10 @@
 """The program of one run, and the values from outside in it."""
 
 from dygraph import _core, static
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.static.variable import Parameter, Variable
 from dygraph.static.ways.graph import here
 from dygraph.static.ways.sequences import Sizes
-from dygraph.variable import Parameter as EagerParameter
 
 
 def from_weights(line):

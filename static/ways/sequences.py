@@ -1,7 +1,7 @@
 """Ranges, Variables and what goes over them, where the run decides how long they are."""
 
 from dygraph import _core
-from dygraph.recording import modes
+from dygraph.autograd.recording import modes
 from dygraph.static.variable import Variable
 from dygraph.static.ways.arrays import Array
 from dygraph.static.ways.graph import here

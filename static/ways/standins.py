@@ -5,13 +5,13 @@ They are equivalent for plain arguments.
 
 import dygraph
 from dygraph import _core
-from dygraph.recording import modes
+from dygraph.autograd.recording import modes
+from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.static.variable import Parameter, Variable
 from dygraph.static.ways.arrays import Array
 from dygraph.static.ways.graph import here
 from dygraph.static.ways.numbers import Number, as_variable
 from dygraph.static.ways.sequences import Range, Walk, size_of
-from dygraph.variable import Parameter as EagerParameter
 
 __all__ = ["STANDINS"]
 

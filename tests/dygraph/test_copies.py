@@ -32,7 +32,7 @@ OPTIMIZERS = {
         0.01,
         parameter_list=p,
         regularization=dygraph.regularizer.L2Decay(0.1),
-        grad_clip=dygraph.nn.clip.GradientClipByGlobalNorm(0.1),
+        grad_clip=dygraph.nn.ClipGradByGlobalNorm(0.1),
     ),
 }
 

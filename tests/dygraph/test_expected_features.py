@@ -390,7 +390,7 @@ class TestLayers:
         attr = dygraph.ParamAttr(
             name="w", initializer=init.Constant(2.0), learning_rate=0.5, trainable=True,
             regularizer=dygraph.regularizer.L2Decay(0.1),
-            gradient_clip=dygraph.nn.clip.GradientClipByValue(-1, 1),
+            gradient_clip=dygraph.nn.ClipGradByValue(-1, 1),
         )  # fmt: skip
         layer = nn.Linear(1, 1, param_attr=attr, bias_attr=False)
         sgd = SGD(1.0, parameter_list=layer.parameters())
@@ -485,9 +485,9 @@ class TestOptimizers:
     @pytest.mark.parametrize(
         ("clip", "expected"),
         [
-            (dygraph.nn.clip.GradientClipByValue(-1.0, 1.0), [1, 1]),
-            (dygraph.nn.clip.GradientClipByNorm(1.0), [0.6, 0.8]),
-            (dygraph.nn.clip.GradientClipByGlobalNorm(2.5), [1.5, 2.0]),
+            (dygraph.nn.ClipGradByValue(-1.0, 1.0), [1, 1]),
+            (dygraph.nn.ClipGradByNorm(1.0), [0.6, 0.8]),
+            (dygraph.nn.ClipGradByGlobalNorm(2.5), [1.5, 2.0]),
         ],
     )
     def test_clips(self, clip, expected):

@@ -232,25 +232,25 @@ class TestClip:
     def test_error_clip_limits_what_passes(self):
         x = leaf([3.0])
         y = x * 10.0
-        y.register_hook(dygraph.nn.clip.ErrorClipByValue(max=0.5, min=-0.25))
+        y.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.5, min=-0.25))
         (y * y).backward()
         assert x.gradient().tolist() == [5.0]
         with pytest.raises(ValueError, match="max without min must be at least 0"):
-            dygraph.nn.clip.ErrorClipByValue(max=-1.0)
+            dygraph.static.clip.ErrorClipByValue(max=-1.0)
 
     def test_set_gradient_clip(self):
         w = dygraph.Parameter([1.0])
-        dygraph.nn.clip.set_gradient_clip(dygraph.nn.clip.GradientClipByValue(-0.5, 0.5), [w])
+        dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByValue(-0.5, 0.5), [w])
         sgd = dygraph.optimizer.SGD(1.0, parameter_list=[w])
         (w * 100.0).backward()
         sgd.step()
         assert w.tolist() == [0.5]
         with pytest.raises(TypeError, match="param_list must be a list"):
-            dygraph.nn.clip.set_gradient_clip(dygraph.nn.clip.GradientClipByNorm(1.0))
+            dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByNorm(1.0))
         with pytest.raises(TypeError, match="one of dygraph.nn.clip"):
-            dygraph.nn.clip.set_gradient_clip(1.0, [w])
+            dygraph.static.clip.set_gradient_clip(1.0, [w])
         with pytest.raises(TypeError, match=r"param_list\[0\] must be a Parameter"):
-            dygraph.nn.clip.set_gradient_clip(dygraph.nn.clip.GradientClipByNorm(1.0), [1])
+            dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByNorm(1.0), [1])
 
 
 class TestBilinearInitializer:

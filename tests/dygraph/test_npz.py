@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import npz
+from dygraph.saving import npz
 
 
 @pytest.fixture

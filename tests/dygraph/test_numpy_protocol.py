@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import _core, numpy_functions, numpy_protocol
+from dygraph import _core
+from dygraph.core import numpy_functions, numpy_protocol
 
 RNG = np.random.default_rng(3)
 A = RNG.uniform(0.2, 0.9, (3, 4))

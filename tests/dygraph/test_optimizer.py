@@ -107,13 +107,13 @@ class TestPerParameter:
 
     def test_clipping(self):
         p = param()
-        opt = optimizer.SGD(1.0, [p], grad_clip=clip.GradientClipByValue(-1.0, 1.5))
+        opt = optimizer.SGD(1.0, [p], grad_clip=nn.ClipGradByValue(-1.0, 1.5))
         assert np.allclose(run(opt, p, G[:1]), self.W - np.clip(G[0], -1.0, 1.5), rtol=1e-6)
         p = param()
-        opt = optimizer.SGD(1.0, [p], grad_clip=clip.GradientClipByNorm(1.0))
+        opt = optimizer.SGD(1.0, [p], grad_clip=nn.ClipGradByNorm(1.0))
         assert np.allclose(run(opt, p, G[:1]), self.W - G[0] / np.sqrt(14), rtol=1e-6)
         p, q = param(), param()
-        opt = optimizer.SGD(1.0, [p, q], grad_clip=clip.GradientClipByGlobalNorm(1.0))
+        opt = optimizer.SGD(1.0, [p, q], grad_clip=nn.ClipGradByGlobalNorm(1.0))
         give(p, G[0])
         give(q, G[1])
         opt.step()
@@ -124,7 +124,7 @@ class TestPerParameter:
     @pytest.mark.parametrize("limits", [(-1.0, 1.5), (1.5, -1.0)])
     def test_limits_in_either_order(self, limits):
         p = param()
-        opt = optimizer.SGD(1.0, [p], grad_clip=clip.GradientClipByValue(*limits))
+        opt = optimizer.SGD(1.0, [p], grad_clip=nn.ClipGradByValue(*limits))
         assert np.allclose(run(opt, p, G[:1]), self.W - np.clip(G[0], -1.0, 1.5), rtol=1e-6)
         limit = clip.ErrorClipByValue(*limits)(dygraph.to_variable(G[0]))
         assert limit.numpy().tolist() == [1.0, -1.0, 1.5]
@@ -132,13 +132,13 @@ class TestPerParameter:
     def test_clip_bad_input(self):
         for bad in (None, "a"):
             with pytest.raises(TypeError):
-                clip.GradientClipByValue(bad)
+                nn.ClipGradByValue(bad)
             with pytest.raises(TypeError):
-                clip.GradientClipByNorm(bad)
-        for rule in (clip.GradientClipByValue, clip.ErrorClipByValue):
+                nn.ClipGradByNorm(bad)
+        for rule in (nn.ClipGradByValue, clip.ErrorClipByValue):
             with pytest.raises(ValueError, match="max without min must be at least 0"):
                 rule(max=-1.0)
-        assert clip.GradientClipByValue(max=2.0).min == -2.0
+        assert nn.ClipGradByValue(max=2.0).min == -2.0
         for bad in (None, "a"):
             with pytest.raises(TypeError):
                 regularizer.L2Decay(bad)

@@ -268,8 +268,8 @@ class TestGroups:
 class TestClipping:
     def test_parameters_that_share_a_rule_share_its_norm(self):
         a, b, c = three()
-        a.gradient_clip = b.gradient_clip = clip.GradientClipByGlobalNorm(0.25)
-        c.gradient_clip = clip.GradientClipByNorm(0.25)
+        a.gradient_clip = b.gradient_clip = nn.ClipGradByGlobalNorm(0.25)
+        c.gradient_clip = nn.ClipGradByNorm(0.25)
         opt = optimizer.SGD(1.0, [a, b, c])
         give((a, G), (b, 2 * G), (c, G))
         opt.step()
@@ -281,7 +281,7 @@ class TestClipping:
 
     def test_need_clip(self):
         a, b, _ = three()
-        rule = clip.GradientClipByGlobalNorm(0.25, need_clip=lambda p: p is a)
+        rule = nn.ClipGradByGlobalNorm(0.25, need_clip=lambda p: p is a)
         opt = optimizer.SGD(1.0, [a, b], grad_clip=rule)
         give((a, G), (b, G))
         opt.step()

@@ -108,7 +108,7 @@ def test_endless_nesting_is_refused(tmp_path):
 )
 def test_each_fault_of_nested_data_has_its_error(tmp_path, tree, text):
     chunks = dygraph.safetensors.chunks_of({"x": np.zeros(2)}, {"dygraph.tree": tree})
-    dygraph.files.write_atomically(str(tmp_path / "x"), chunks)
+    dygraph.core.files.write_atomically(str(tmp_path / "x"), chunks)
     with pytest.raises(dygraph.errors.FormatError, match=text):
         dygraph.load(tmp_path / "x")
 

@@ -121,9 +121,9 @@ class TestOptimizers:
     @pytest.mark.parametrize(
         "rule",
         [
-            clip.GradientClipByValue(-0.3, 0.2),
-            clip.GradientClipByNorm(0.4),
-            clip.GradientClipByGlobalNorm(0.4),
+            nn.ClipGradByValue(-0.3, 0.2),
+            nn.ClipGradByNorm(0.4),
+            nn.ClipGradByGlobalNorm(0.4),
         ],
         ids=["value", "norm", "global"],
     )
@@ -138,20 +138,20 @@ class TestOptimizers:
         w = table()
         lookup(w, IDS, True).sum().backward()
         for rule in (
-            clip.GradientClipByValue(0.5),
-            clip.GradientClipByNorm(0.5),
-            clip.GradientClipByGlobalNorm(0.5),
+            nn.ClipGradByValue(0.5),
+            nn.ClipGradByNorm(0.5),
+            nn.ClipGradByGlobalNorm(0.5),
         ):
             ((_, g),) = rule.clip([(w, w.grad)])
             assert _core.is_selected_rows(g) and _core.rows(g) == [0, 1, 3]
-        ((_, g),) = clip.GradientClipByValue(0.25, 0.5).clip([(w, w.grad)])
+        ((_, g),) = nn.ClipGradByValue(0.25, 0.5).clip([(w, w.grad)])
         assert not _core.is_selected_rows(g) and g.numpy()[5].tolist() == [0.25, 0.25]
 
     def test_global_norm_over_sparse_and_dense(self):
         w, v = table(), dygraph.Parameter(np.array([3.0]))
         lookup(w, IDS, True).sum().backward()
         (v * 2.0).backward()
-        pairs = clip.GradientClipByGlobalNorm(1.0).clip([(w, w.grad), (v, v.grad)])
+        pairs = nn.ClipGradByGlobalNorm(1.0).clip([(w, w.grad), (v, v.grad)])
         counts = np.bincount(IDS, minlength=HEIGHT)
         norm = np.sqrt((2 * counts**2).sum() + 4.0)
         np.testing.assert_allclose(dense(pairs[0][1])[:, 0], counts / norm, rtol=1e-12)
@@ -218,8 +218,8 @@ class TestMemory:
             ("momentum", {}),
             ("adagrad", {}),
             ("rmsprop", {}),
-            ("sgd", {"grad_clip": clip.GradientClipByGlobalNorm(0.1)}),
-            ("adagrad", {"grad_clip": clip.GradientClipByValue(0.1)}),
+            ("sgd", {"grad_clip": nn.ClipGradByGlobalNorm(0.1)}),
+            ("adagrad", {"grad_clip": nn.ClipGradByValue(0.1)}),
         ],
     )
     def test_no_dense_gradient(self, name, options):

@@ -86,7 +86,7 @@ class TestVariable:
         assert "svg" not in page(var([2.0] * 100)).counts
 
     def test_statistics_over_blocks(self, monkeypatch):
-        from dygraph import views
+        from dygraph.inspect import views
 
         values = np.random.default_rng(0).normal(3, 2, 1000)
         monkeypatch.setattr(views, "_BLOCK", 64)
@@ -153,7 +153,7 @@ class TestLayer:
 class TestOptimizer:
     def test_facts(self):
         net = nn.Linear(3, 2)
-        clip = dygraph.nn.clip.GradientClipByGlobalNorm(2.5)
+        clip = dygraph.nn.ClipGradByGlobalNorm(2.5)
         sgd = dygraph.optimizer.Momentum(
             0.125, 0.9, parameter_list=net.parameters(), grad_clip=clip,
             regularization=dygraph.regularizer.L2Decay(0.01),

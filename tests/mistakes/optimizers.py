@@ -139,7 +139,7 @@ def clip_as_a_number():
 
 
 def clip_of_a_negative_norm():
-    dygraph.nn.clip.GradientClipByGlobalNorm(-1.0)
+    dygraph.nn.ClipGradByGlobalNorm(-1.0)
 
 
 def regularization_as_a_number():

@@ -304,7 +304,7 @@ def test_import_opens_no_file_but_modules_and_no_socket():
         import numpy  # opens what it opens
         seen = []
         sys.addaudithook(lambda event, args: seen.append((event, args)))
-        import dygraph, dygraph.io, dygraph.model, dygraph.checkpoint, dygraph.profiler
+        import dygraph, dygraph.io, dygraph.training.model, dygraph.checkpoint, dygraph.profiler
         from dygraph import static
         seen = list(seen)
         for event, args in seen:

@@ -250,7 +250,7 @@ def between(use):
 
 def hooked(model, x):
     out = model(x)
-    out.register_hook(dygraph.nn.clip.ErrorClipByValue(max=0.05))
+    out.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.05))
     return out
 
 

@@ -38,16 +38,16 @@ OPTIMIZERS = {
         0.1, 0.9, parameter_list=p, regularization=dygraph.regularizer.L1Decay(0.1)
     ),
     "clip by value": lambda p: optimizer.SGD(
-        0.1, parameter_list=p, grad_clip=clip.GradientClipByValue(0.01)
+        0.1, parameter_list=p, grad_clip=nn.ClipGradByValue(0.01)
     ),
     "clip by norm": lambda p: optimizer.Adam(
-        0.1, parameter_list=p, grad_clip=clip.GradientClipByNorm(0.05)
+        0.1, parameter_list=p, grad_clip=nn.ClipGradByNorm(0.05)
     ),
     "clip by global norm": lambda p: optimizer.Adam(
-        0.1, parameter_list=p, grad_clip=clip.GradientClipByGlobalNorm(0.5)
+        0.1, parameter_list=p, grad_clip=nn.ClipGradByGlobalNorm(0.5)
     ),
     "clip that does nothing": lambda p: optimizer.SGD(
-        0.1, parameter_list=p, grad_clip=clip.GradientClipByGlobalNorm(1e4)
+        0.1, parameter_list=p, grad_clip=nn.ClipGradByGlobalNorm(1e4)
     ),
     "schedule": lambda p: optimizer.SGD(lr.NoamDecay(16, 4), parameter_list=p),
     "schedule by number": lambda p: optimizer.Adam(

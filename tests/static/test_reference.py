@@ -291,7 +291,7 @@ def paramattr():
         trainable=True,
     )
     y_predict = fluid.layers.fc(input=x, size=1, param_attr=w_param_attrs)
-    clip = dygraph.nn.clip.GradientClipByValue(-1.0, 1.0)
+    clip = dygraph.nn.ClipGradByValue(-1.0, 1.0)
     fluid.optimizer.SGD(learning_rate=0.1, grad_clip=clip).minimize(fluid.layers.mean(y_predict))
 
 

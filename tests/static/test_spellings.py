@@ -12,8 +12,8 @@ import dygraph.static as fluid
 # What the documents write after ``fluid.``, beside layers.
 NAMES = """
 CPUPlace CUDAPlace CUDAPinnedPlace DataFeeder Executor ParamAttr Program Variable batch
-backward.append_backward backward.gradients clip.GradientClipByGlobalNorm clip.GradientClipByNorm
-clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
+backward.append_backward backward.gradients nn.ClipGradByGlobalNorm nn.ClipGradByNorm
+nn.ClipGradByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
 core.Scope core.Tensor create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
 dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
 debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
@@ -79,7 +79,7 @@ def test_each_line_alone():
 
 SAME = [*"clip dataset data_feeder initializer param_attr reader regularizer unique_name".split()]
 SAME = {name: f"dygraph.{name}" for name in SAME}
-SAME |= {"lod_tensor": "dygraph.data_feeder", "debuger": "dygraph.static.debugger"}
+SAME |= {"lod_tensor": "dygraph.io.data_feeder", "debuger": "dygraph.static.debugger"}
 SAME |= {f"dygraph.{name}": f"dygraph.{name}" for name in "base jit nn parallel profiler".split()}
 
 

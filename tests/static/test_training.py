@@ -67,14 +67,14 @@ OPTIMIZERS = {
     "adam": lambda module, **kw: module.Adam(0.01, **kw),
     "decayed": lambda module, **kw: module.Adam(
         0.01, regularization=dygraph.regularizer.L2Decay(1e-3),
-        grad_clip=dygraph.nn.clip.GradientClipByValue(0.01), **kw,
+        grad_clip=dygraph.nn.ClipGradByValue(0.01), **kw,
     ),
     "global_norm": lambda module, **kw: module.SGD(
         0.05, regularization=dygraph.regularizer.L1Decay(1e-3),
-        grad_clip=dygraph.nn.clip.GradientClipByGlobalNorm(0.3), **kw,
+        grad_clip=dygraph.nn.ClipGradByGlobalNorm(0.3), **kw,
     ),
     "norm": lambda module, **kw: module.Adamax(
-        0.01, grad_clip=dygraph.nn.clip.GradientClipByNorm(0.1), **kw
+        0.01, grad_clip=dygraph.nn.ClipGradByNorm(0.1), **kw
     ),
     "rmsprop": lambda module, **kw: module.RMSProp(0.01, momentum=0.5, **kw),
     "centered": lambda module, **kw: module.RMSProp(0.01, centered=True, **kw),

@@ -42,7 +42,7 @@ OPTIMIZERS = {
     "Lamb": {"learning_rate": 0.01},
     "SGD": {
         "learning_rate": 0.1,
-        "grad_clip": dygraph.nn.clip.GradientClipByGlobalNorm(0.1),
+        "grad_clip": dygraph.nn.ClipGradByGlobalNorm(0.1),
         "regularization": dygraph.regularizer.L2Decay(0.1),
     },
 }
