@@ -77,7 +77,7 @@ def reads_lod(op):
 def row(name):
     op = info(name)
     dtypes, libraries = kernels(name)
-    lod = "reads" if reads_lod(op) else op.shares_lod_of or ""
+    lod = "reads" if reads_lod(op) else ", ".join(op.shares_lod_of)
     rows = "yes" if op.has_var_type_rule or any(s.rows for s in op.inputs) else ""
     formula = op.comment.replace("|", "\\|").replace("\n", " ")
     cells = (f"`{name}`", formula, " ".join(dtypes), gradient(name), lod, rows, " ".join(libraries))

@@ -9,7 +9,7 @@ The functions here follow the Python array API standard, see docs/array_api.md; 
 ...     w.stop_gradient = False
 ...     (w * w).backward()
 >>> w.gradient()
-array([4.])
+array([4.], dtype=float32)
 """
 
 from dygraph import (
@@ -76,6 +76,7 @@ from dygraph.core.compat import (
 )
 from dygraph.core.exchange import from_dlpack
 from dygraph.core.flags import get_flags, set_flags
+from dygraph.core.lazily import find as _find
 from dygraph.core.lazily import names_of as _names_of
 from dygraph.core.promotion import promote_types, result_type
 from dygraph.core.registry import explain, load_library, op_info, op_names, run_op
@@ -97,31 +98,31 @@ e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
     "autograd": "recompute",
+    "autograd.gradient_check": "check_grad",
     "callbacks": "",
     "checkpoint": "",
-    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "dataset": "",
-    "drawing": "draw",
-    "gradient_check": "check_grad",
+    "inspect.drawing": "draw",
     "io": "",
+    "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "jit": "ProgramTranslator TracedLayer declarative",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",
     "metrics": "",
-    "model": "Model",
-    "model_summary": "summary",
     "nets": "",
     "notebook": "release",
-    "npz": "",
-    "parallel": "DataParallel ParallelEnv prepare_context",
     "profiler": "",
     "reader": "batch",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",
+    "training.model": "Model",
+    "training.model_summary": "summary",
+    "training.parallel": "DataParallel ParallelEnv prepare_context",
 }
 _LAZY_NAMES = _names_of(_LAZY)
+_MODULES = {name for name in _LAZY if "." not in name}
 
 # What completion shows beside the functions in `functions.NAMES`.
 _SHOWN = (
@@ -148,12 +149,12 @@ def __getattr__(name):
     if name in functions.NAMES:
         globals()[name] = functions.find(name)  # a module's __getattr__ takes 0.5 us
         return globals()[name]
-    if name in _LAZY:
+    if name in _MODULES:
         import importlib
 
         return importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
-        return getattr(__getattr__(_LAZY_NAMES[name]), name)
+        return _find(f"dygraph.{_LAZY_NAMES[name]}", name)
     if name in nn.__all__:
         return getattr(nn, name)
     if name in _MORE:
@@ -163,7 +164,7 @@ def __getattr__(name):
     elif name in ops.__all__:
         hint = f" Operators with their slots are in dygraph.ops: dygraph.ops.{name}"
     else:
-        hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
+        hint = "" if name.startswith("_") else errors.did_you_mean(name, [*__dir__(), *nn.__all__])
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 

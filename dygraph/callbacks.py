@@ -1,10 +1,13 @@
 """Callbacks of `Model.fit`: stopping, saving, schedules, progress, logs."""
 
+import inspect
 import math
 import os
 
 from dygraph.core import check, files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.inspect.shown import Shown
+from dygraph.lr.per_step import LearningRateDecay
 from dygraph.metrics import name_of
 
 __all__ = [
@@ -17,7 +20,7 @@ __all__ = [
 ]
 
 
-class Callback:
+class Callback(Shown):
     """Base class: override the methods you need. ``self.model`` is the `Model`.
 
     ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same names with
@@ -84,7 +87,7 @@ class _Best:
         check.choice(mode, ("auto", "min", "max"), f"{owner}: mode")
         self.owner, self.monitor, self.mode = owner, monitor, mode
         self.min_delta = check.number(min_delta, f"{owner}: min_delta", 0)
-        self.sign = self.value = None
+        self.sign = self.value = self._history = None
         if mode != "auto":
             self._set(mode)
 
@@ -93,9 +96,16 @@ class _Best:
         self.value = math.inf * self.sign
 
     def start(self, model):
-        """Set the mode by the metric. InvalidArgumentError if it has no `better`."""
-        if self.sign is not None:
-            return
+        """Begin a training, with the mode of the metric; True if this goes on with the last one.
+
+        InvalidArgumentError if the mode is auto and the metric has no `better`.
+        """
+        if self._history is model.history:
+            return True
+        self._history = model.history
+        if self.mode != "auto":
+            self._set(self.mode)
+            return False
         better = _better(model, self.monitor)
         if better is None:
             names = ["loss", *map(name_of, model.metrics)]
@@ -106,6 +116,7 @@ class _Best:
                 f"{'' if self.monitor in names else did_you_mean(self.monitor, names)}"
             )
         self._set(check.choice(better, ("min", "max"), f"better of the metric '{self.monitor}'"))
+        return False
 
     def improved(self, value):
         if not self.sign * (self.value - value) > self.min_delta:  # NaN is no improvement
@@ -116,6 +127,9 @@ class _Best:
 
 class EarlyStopping(Callback):
     """Stop when a value has not improved for a while.
+
+    Another `fit` of the same training waits anew and keeps the best value; another model, or
+    `prepare`, begins with none.
 
     Parameters
     ----------
@@ -151,7 +165,8 @@ class EarlyStopping(Callback):
     """
 
     def __init__(self, monitor="loss", mode="auto", patience=0, min_delta=0.0, restore_best=False):
-        self.monitor, self._best = monitor, _Best("EarlyStopping", monitor, mode, min_delta)
+        self.monitor, self.mode, self.min_delta = monitor, mode, min_delta
+        self._best = _Best("EarlyStopping", monitor, mode, min_delta)
         self.patience = check.integer(patience, "EarlyStopping: patience", 0)
         self.restore_best = restore_best
         self.best_epoch = self.stopped_epoch = self._state = None
@@ -162,7 +177,9 @@ class EarlyStopping(Callback):
         return self._best.value
 
     def on_train_begin(self):
-        self._best.start(self.model)
+        if not self._best.start(self.model):
+            self.best_epoch = self._state = None
+        self.stopped_epoch, self._waited = None, 0
 
     def on_epoch_end(self, epoch, logs):
         if self._best.improved(_value(logs, self.monitor)):
@@ -183,6 +200,9 @@ class EarlyStopping(Callback):
 
 class ModelCheckpoint(Callback):
     """Save after each epoch, or only the best one.
+
+    Another `fit` goes on: ``epoch_5.ckpt`` follows ``epoch_4.ckpt``, and ``best.ckpt`` stays until
+    a value is better than all in ``model.history``.
 
     Parameters
     ----------
@@ -213,12 +233,13 @@ class ModelCheckpoint(Callback):
     def __init__(self, save_dir, save_freq=1, monitor=None, mode="auto"):
         self.save_dir = files.path_of(save_dir, "ModelCheckpoint")
         self.save_freq = check.integer(save_freq, "ModelCheckpoint: save_freq", 1)
-        self.monitor = monitor
+        self.monitor, self.mode = monitor, mode
         self._best = None if monitor is None else _Best("ModelCheckpoint", monitor, mode, 0.0)
 
     def on_train_begin(self):
-        if self._best is not None:
-            self._best.start(self.model)
+        if self._best is not None and not self._best.start(self.model):
+            for value in self.model.history.get(self.monitor, ()):  # of earlier calls of fit
+                self._best.improved(value)
 
     def on_epoch_end(self, epoch, logs):
         if self._best is not None:
@@ -231,9 +252,9 @@ class ModelCheckpoint(Callback):
 class LRScheduler(Callback):
     """Advances the optimizer's schedule. `Model.fit` adds one by itself.
 
-    Schedules with ``epoch()`` advance after each epoch; those that take a loss get `monitor`. Those
-    with ``last_epoch`` advance after each batch, or with ``by_step=False`` after each epoch.
-    Fluid's schedules per step advance with the optimizer and are not touched.
+    ``step()`` follows each batch or each epoch, as the schedule's ``unit`` says or, if it is given,
+    `by_step`; `ReduceLROnPlateau` gets the value of `monitor` after each epoch. Fluid's schedules
+    per step advance with the optimizer and are not touched.
 
     >>> import dygraph
     >>> net, rate = dygraph.nn.Linear(1, 1), dygraph.lr.CosineAnnealingDecay(0.5, T_max=2)
@@ -246,14 +267,36 @@ class LRScheduler(Callback):
     (1, 0.25)
     """
 
-    def __init__(self, by_step=True, monitor="loss"):
-        self.by_step, self.monitor = bool(by_step), monitor
+    def __init__(self, by_step=None, monitor="loss"):
+        self.by_step, self.monitor = by_step if by_step is None else bool(by_step), monitor
 
     def _schedule(self):
         return getattr(self.model.optimizer, "_learning_rate", None)
 
+    def _unit(self):
+        """What advances the schedule: "step", "epoch", "loss", or None for the optimizer."""
+        schedule = self._schedule()
+        if _takes_loss(schedule):
+            return "loss"
+        if isinstance(schedule, LearningRateDecay):
+            return None
+        if callable(getattr(schedule, "epoch", None)):
+            unit = "epoch"
+        elif hasattr(schedule, "last_epoch"):
+            unit = "step"
+        else:
+            return None
+        unit = getattr(schedule, "unit", unit)
+        return unit if self.by_step is None else "step" if self.by_step else "epoch"
+
     def on_train_begin(self):
         schedule = self._schedule()
+        if self.by_step is False and isinstance(schedule, LearningRateDecay):
+            raise InvalidArgumentError(
+                f"LRScheduler: by_step=False must go with a schedule that step() alone advances, "
+                f"got {type(schedule).__name__}, which counts the optimizer's steps. Write "
+                "by_step=None and count in steps, or take dygraph.lr.LambdaDecay"
+            )
         mode, better = getattr(schedule, "mode", None), _better(self.model, self.monitor)
         if _takes_loss(schedule) and mode in ("min", "max") and better not in (None, mode):
             raise InvalidArgumentError(
@@ -262,23 +305,22 @@ class LRScheduler(Callback):
             )
 
     def on_batch_end(self, step, logs):
-        schedule = self._schedule()
-        if self.by_step and hasattr(schedule, "last_epoch"):
-            schedule.step()
+        if self._unit() == "step":
+            _advance(self._schedule())
 
     def on_epoch_end(self, epoch, logs):
-        schedule = self._schedule()
-        if callable(getattr(schedule, "epoch", None)):
-            schedule.epoch()
-        elif _takes_loss(schedule):
-            schedule.step(_value(logs, self.monitor))
-        elif not self.by_step and hasattr(schedule, "last_epoch"):
-            schedule.step()
+        unit = self._unit()
+        if unit == "loss":
+            self._schedule().step(_value(logs, self.monitor))
+        elif unit == "epoch":
+            _advance(self._schedule())
+
+
+def _advance(schedule):
+    (schedule.step if callable(getattr(schedule, "step", None)) else schedule.epoch)()
 
 
 def _takes_loss(schedule):
-    import inspect
-
     if not callable(getattr(schedule, "step", None)):
         return False
     return any(
@@ -302,31 +344,31 @@ class Progress(Callback):
     """
 
     def __init__(self, bar=True):
-        self._with_bar, self._bar = bar, None
+        self.bar, self._shown_bar = bar, None
 
     def on_epoch_begin(self, epoch, steps):
         self.close()
-        if not self._with_bar:
+        if not self.bar:
             return
         try:
             from tqdm import tqdm
         except ImportError:
             return
-        self._bar = tqdm(total=steps, desc=f"epoch {epoch + 1}", leave=False)
+        self._shown_bar = tqdm(total=steps, desc=f"epoch {epoch + 1}", leave=False)
 
     def on_batch_end(self, step, logs):
-        if self._bar is not None:
-            self._bar.set_postfix_str(text_of(logs), refresh=False)
-            self._bar.update()
+        if self._shown_bar is not None:
+            self._shown_bar.set_postfix_str(text_of(logs), refresh=False)
+            self._shown_bar.update()
 
     def on_epoch_end(self, epoch, logs):
         self.close()
         print(f"epoch {epoch + 1}: {text_of(logs)}", flush=True)
 
     def close(self):
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        if self._shown_bar is not None:
+            self._shown_bar.close()
+            self._shown_bar = None
 
 
 def text_of(logs):

@@ -7,6 +7,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "MSRA",
@@ -23,7 +24,7 @@ __all__ = [
 ops = _core.ops
 
 
-class Initializer:
+class Initializer(Shown):
     """Base class: called with a shape and a dtype, returns a Variable.
 
     >>> import dygraph

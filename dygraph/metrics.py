@@ -17,6 +17,7 @@ import numpy as np
 from dygraph.core import check
 from dygraph.core.spellings import OfObjects
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import text
 
 __all__ = [
     "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "EditDistance", "MetricBase",
@@ -123,6 +124,11 @@ class MetricBase(OfObjects):
     def __str__(self):
         return self._name
 
+    def __repr__(self):
+        own = self._name == type(self).__name__
+        more = {key: value for key, value in self.get_config().items() if key != "name"}
+        return text(self, without=["name"] if own else [], **more)
+
     def reset(self):
         """Clear all counts: numbers become 0, arrays and lists as well."""
         for key, value in list(self.__dict__.items()):
@@ -168,6 +174,9 @@ class CompositeMetric(MetricBase):
     def __init__(self, name=None):
         super().__init__(name)
         self._metrics = []
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._metrics!r})"
 
     @property
     def better(self):

@@ -26,7 +26,7 @@ def sequence_first_step(input):
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> dygraph.nets.sequence_first_step(x).numpy()
     array([[1.],
-           [3.]])
+           [3.]], dtype=float32)
     """
     return ops.sequence_pool(input, pooltype="FIRST")
 
@@ -38,7 +38,7 @@ def sequence_last_step(input):
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> dygraph.nets.sequence_last_step(x).numpy()
     array([[2.],
-           [3.]])
+           [3.]], dtype=float32)
     """
     return ops.sequence_pool(input, pooltype="LAST")
 
@@ -74,7 +74,7 @@ def glu(input, dim=-1):
 
     >>> import dygraph
     >>> dygraph.nets.glu(dygraph.to_variable([[2.0, 0.0]])).numpy()
-    array([[1.]])
+    array([[1.]], dtype=float32)
     """
     check.variable(input, "glu: input")
     axis = check.axis(dim, len(input.shape), "glu: dim")

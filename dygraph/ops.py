@@ -9,7 +9,7 @@ Examples
 >>> import dygraph.ops as F
 >>> import dygraph
 >>> F.relu(dygraph.to_variable([-1.0, 2.0])).numpy()
-array([0., 2.])
+array([0., 2.], dtype=float32)
 """
 
 import keyword
@@ -85,7 +85,7 @@ _add_operators()
 
 def __getattr__(name):
     if name in _LAZY_NAMES:
-        globals()[name] = find(f"dygraph.{_LAZY_NAMES[name]}", name)
+        globals()[name] = find(f"dygraph.functions.{_LAZY_NAMES[name]}", name)
         return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.ops has no operator '{name}'.{hint}")

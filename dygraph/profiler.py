@@ -26,6 +26,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.inspect.saved import human
+from dygraph.inspect.shown import Shown
 from dygraph.inspect.watch import Watching
 
 __all__ = [
@@ -41,7 +42,7 @@ Row.__doc__ = "Events of one name together; times in milliseconds, `bytes` what 
 SORTED_BY = ("calls", "total", "max", "min", "ave", "bytes")
 
 
-class Profiler:
+class Profiler(Shown):
     """Records every operator call of all threads, programs included, between enter and exit.
 
     Parameters
@@ -170,7 +171,7 @@ class Profiler:
             json.dump(self.chrome_trace(), f)
 
 
-class RecordEvent(contextlib.ContextDecorator):
+class RecordEvent(Shown, contextlib.ContextDecorator):
     """A user range in the profile, as a context manager or a decorator.
 
     >>> import dygraph

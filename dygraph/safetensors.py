@@ -20,7 +20,7 @@ import zlib
 import numpy as np
 
 from dygraph import _core
-from dygraph.core import files
+from dygraph.core import files, foreign
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
 
 __all__ = ["load_file", "read_metadata", "save_file"]
@@ -123,7 +123,7 @@ def save_file(tensors, path, metadata=None):
     >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
     >>> save_file({"x": dygraph.to_variable([1.0, 2.0])}, path, {"made by": "me"})
     >>> load_file(path)["x"].numpy(), read_metadata(path)
-    (array([1., 2.]), {'made by': 'me'})
+    (array([1., 2.], dtype=float32), {'made by': 'me'})
     """
     for key in metadata or {}:
         if isinstance(key, str) and key.startswith(_OWN):
@@ -354,6 +354,9 @@ def read(path):
                     "the header says, got another"
                 )
             tensors[entry.name] = _to_variable(array, kind, entry.name)
+    if not any(key.startswith(_OWN) for key in metadata):
+        for variable in tensors.values():
+            foreign.mark(variable)
     return tensors, metadata
 
 

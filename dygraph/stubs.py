@@ -418,7 +418,8 @@ def _package_stub():
         elif value is getattr(ops, name, None):
             lines.append(f"from dygraph.ops import {name} as {name}\n")
         elif value is getattr(ops, getattr(value, "__name__", ""), None):
-            lines.append(f"from dygraph.ops import {value.__name__} as {name}\n")
+            lines.append(f"from dygraph.ops import {value.__name__} as _{name}\n")
+            definitions.append(f"{name} = _{name}\n")
         elif name in nn.__all__:
             lines.append(f"from dygraph.nn import {name} as {name}\n")
         elif value is getattr(_core, name, None):

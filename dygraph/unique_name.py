@@ -8,11 +8,12 @@ import re
 from _thread import allocate_lock
 
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
 
-class UniqueNameGenerator:
+class UniqueNameGenerator(Shown):
     """A generator of names with the prefix `prefix`.
 
     >>> from dygraph import unique_name
@@ -96,7 +97,7 @@ def switch(new_generator=None, new_para_name_checker=None):
     return before
 
 
-class guard:  # noqa: N801 - Fluid's name
+class guard(Shown):  # noqa: N801 - Fluid's name
     """Count from 0 inside the block; the earlier count continues after it.
 
     Parameters

@@ -172,6 +172,65 @@ assert np.mean(losses[-16:]) < 0.1 * np.mean(losses[:4])
 loss
 
 # %% [markdown]
+# ## Attention
+#
+# Attention takes ragged batches, too: each row sees the rows of its own sequence; no mask has to
+# hide padding. `nn.MultiHeadAttention` and the layers of the Transformer return the rows and the
+# offsets of the query. With `is_causal=True` a row sees itself and earlier rows only.
+
+# %%
+with dygraph.guard(seed=3):
+    embed = nn.Linear(1, 8)
+    encoder = nn.TransformerEncoderLayer(8, nhead=2, dim_feedforward=16, dropout=0.0)
+places = F.add_position_encoding(embed(x), alpha=1.0, beta=1.0)  # counted within each sequence
+encoded = encoder(places)
+assert encoded.lod() == x.lod() and encoded.shape == (x.shape[0], 8)
+offsets = x.lod()[0]
+for begin, end in itertools.pairwise(offsets):
+    alone = encoder(dygraph.to_variable(places.numpy()[None, begin:end]))
+    np.testing.assert_allclose(encoded.numpy()[begin:end], alone.numpy()[0], atol=1e-5)
+encoded
+
+# %% [markdown]
+# Queries and keys may have different lengths; they need as many sequences. Here each sentence asks
+# its own memory. The scores computed are those of real rows: nothing is spent on padding.
+
+# %%
+with dygraph.guard(seed=3):
+    decoder = nn.TransformerDecoderLayer(8, nhead=2, dim_feedforward=16, dropout=0.0)
+words = dygraph.to_variable(np.ones((3 * 32, 8), "float32"), lod=[list(range(0, 97, 3))])
+answers = decoder(words, memory=encoded, tgt_is_causal=True)
+assert answers.lod() == words.lod()
+
+counts = np.diff(offsets)
+figure, axis = plt.subplots(figsize=(9, 2.5))
+axis.bar(range(32), counts**2)
+axis.axhline(counts.max() ** 2, color="grey", linewidth=1)
+axis.set(xlabel="sequence", ylabel="scores")
+axis.set_title(
+    f"{(counts**2).sum()} scores; padded it would be {32 * counts.max() ** 2}", fontsize=9
+)
+plt.show()
+
+# %% [markdown]
+# ## Rows stay rows
+#
+# Columns, reshapes of inner axes, products with weights, comparisons and sums along a row keep the
+# offsets. Where rows are reordered, left out or mixed, the result has none. Two ragged batches that
+# cut the same rows differently do not fit, which is an error.
+
+# %%
+kept = [encoded[:, 1:3], encoded.reshape([-1, 2, 4]), 1 - encoded, encoded > 0, encoded.sum(1)]
+lost = [encoded[1:], encoded.reshape([-1]), encoded.cumsum(0), encoded.sum(0)]
+assert all(v.lod() == x.lod() for v in kept) and not any(v.lod() for v in lost)
+halves = dygraph.to_variable(np.ones((4, 1), "float32"), lod=[[0, 2, 4]])
+uneven = dygraph.to_variable(np.ones((4, 1), "float32"), lod=[[0, 1, 4]])
+try:
+    halves + uneven
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
 # ## A recurrent network in a program
 #
 # `DynamicRNN` describes one step, and the program holds the loop. All steps share variables that

@@ -21,6 +21,7 @@ from dygraph.static import (
     dygraph,
     evaluator,
     initializer,
+    install_check,
     io,
     layer_helper,
     layers,
@@ -31,11 +32,21 @@ from dygraph.static import (
     profiler,
     regularizer,
     unique_name,
+    var_types,  # noqa: F401 - gives the variables of scopes get_selected_rows
 )
 from dygraph.static.backward import append_backward, gradients
 from dygraph.static.core import LoDTensor, LoDTensorArray, Tensor
 from dygraph.static.debugger import draw_graph
 from dygraph.static.difference import diff
+from dygraph.static.environment import (
+    __version__ as __version__,
+)
+from dygraph.static.environment import (
+    cuda_pinned_places,
+    cuda_places,
+    is_compiled_with_cuda,
+    require_version,
+)
 from dygraph.static.executor import Executor
 from dygraph.static.fold import fold_inference
 from dygraph.static.guards import device_guard, name_scope
@@ -89,12 +100,12 @@ def data(name, shape, dtype="float32", lod_level=0):
 
 # Names of both modes, under the modules of Fluid.
 _SHARED = {
-    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "reader": "batch",
-    "compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
-    "base": "in_dygraph_mode",
-    "flags": "get_flags set_flags",
-    "input_spec": "InputSpec",
+    "core.compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
+    "core.base": "in_dygraph_mode",
+    "core.flags": "get_flags set_flags",
+    "jit.input_spec": "InputSpec",
     "saving": "load_dygraph save_dygraph",
 }
 _SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}
@@ -119,12 +130,13 @@ def __dir__():
 __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "LoDTensorArray",
     "OpRole", "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
-    "WeightNormParamAttr", "append_backward", "backward", "clip", "core", "cpu_places",
-    "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
-    "default_startup_program", "device_guard", "diff", "draw_graph", "dygraph", "embedding",
-    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io",
-    "layer_helper", "layers", "load", "load_inference_model", "metrics", "name_scope", "nets",
-    "one_hot", "optimizer", "passes", "profiler", "program_guard", "regularizer", "save",
+    "WeightNormParamAttr", "append_backward", "backward", "clip", "core",
+    "cpu_places", "create_global_var", "create_parameter", "cuda_pinned_places", "cuda_places",
+    "data", "debugger", "default_main_program", "default_startup_program", "device_guard", "diff",
+    "draw_graph", "dygraph", "embedding", "evaluator", "fold_inference", "global_scope",
+    "gradients", "initializer", "install_check", "io", "is_compiled_with_cuda", "layer_helper",
+    "layers", "load", "load_inference_model", "metrics", "name_scope", "nets", "one_hot",
+    "optimizer", "passes", "profiler", "program_guard", "regularizer", "require_version", "save",
     "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
     "to_code", "unique_name",
 ]  # fmt: skip

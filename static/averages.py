@@ -9,6 +9,7 @@ from dygraph import _core, unique_name
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown, text
 from dygraph.ops import cast, scale
 from dygraph.optimizer.averages import Average, times
 from dygraph.static.in_programs import InPrograms
@@ -48,6 +49,9 @@ def _averaged_parameters(owner):
 
 class _InScope(Average):
     """`apply` and `restore` for parameters that live in the current scope."""
+
+    def __repr__(self):
+        return text(self, parameters=len(self._described))
 
     def _find(self, variable):
         held = global_scope().find_var(variable.name)
@@ -229,7 +233,7 @@ class ModelAverage(_InScope):
         return [dygraph.optimizer.ModelAverage.mean(state) for state in found]
 
 
-class LookaheadOptimizer:
+class LookaheadOptimizer(Shown):
     """Every `k` runs, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
     ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the

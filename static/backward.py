@@ -1,5 +1,6 @@
 """The backward pass of a program: operators from the same recipes as the eager tape's."""
 
+from dygraph import _core
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -222,6 +223,7 @@ def _differentiate(
         end, [t.name for t in targets], [s.name for s in seeds], stopped, inputs, with_zeros,
         only_flat,
     )  # fmt: skip
+    made = [(_as_fluid(desc), source) for desc, source in made]
     first = block.core.op_count
     with program.marked(OpRole.Backward):
         if checkpoints:
@@ -246,6 +248,19 @@ def _differentiate(
             block.core.append_gradients(made, user_line())
     program.take_in_blocks()
     return {name: block.var(grad) for name, grad in names.items()}
+
+
+def _as_fluid(desc):
+    """The gradient of split as Fluid writes it, `concat`, where no part lacks its gradient."""
+    parts = desc.inputs.get("Out@GRAD", [])
+    lacks = "@EMPTY@" in parts or bool(desc.inputs.get("AxisTensor"))
+    if desc.type != "split_grad" or lacks:
+        return desc
+    concat = _core.Op("concat")
+    concat.set_input("X", parts)
+    concat.set_output("Out", desc.outputs["X@GRAD"])
+    concat.set_attr("axis", desc.attrs["axis"], "INT")
+    return concat
 
 
 def _mark(block, pairs):

@@ -1,14 +1,14 @@
 """Fluid's ``core``: tensors and arrays that scripts fill, and places."""
 
-import numpy as np
-
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
-from dygraph.errors import EOFException, InvalidArgumentError
+from dygraph.core.lazily import find
+from dygraph.errors import DygraphError, EOFException, InvalidArgumentError, did_you_mean
+from dygraph.static.environment import is_compiled_with_cuda
 from dygraph.static.scope import Scope
 
 __all__ = [
     "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "LoDTensorArray",
-    "Scope", "Tensor",
+    "Scope", "SelectedRows", "Tensor", "VarDesc", "is_compiled_with_cuda",  # noqa: F822
 ]  # fmt: skip
 
 
@@ -35,12 +35,13 @@ class LoDTensor(_core.Variable):
             It is no array of numbers, or the place does not exist.
         """
         try:
-            array = np.asarray(array)
-        except ValueError as error:
+            made = _core.to_variable(array)
+        except DygraphError:
+            raise
+        except ValueError as error:  # NumPy's
             raise InvalidArgumentError(
                 f"LoDTensor.set: the array must have rows of one length, got others ({error})"
             ) from None
-        made = _core.to_variable(array)
         super().__init__(made if place is None else made.to(place))
 
     def set_lod(self, lod):
@@ -64,3 +65,9 @@ class LoDTensor(_core.Variable):
 
 Tensor = LoDTensor
 LoDTensorArray = _core.LoDTensorArray
+
+
+def __getattr__(name):
+    if name in ("SelectedRows", "VarDesc"):
+        return find(f"{__package__}.var_types", name)
+    raise AttributeError(f"core has no '{name}'.{did_you_mean(name, __all__)}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from dygraph import initializer, metrics, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static.parameters import fill_at_start
 from dygraph.static.scope import global_scope
 from dygraph.static.variable import Variable
@@ -17,7 +18,7 @@ from dygraph.static.variable_files import require_executor, require_scope
 __all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
 
 
-class Evaluator:
+class Evaluator(Shown):
     """Base of the evaluators.
 
     Attributes

@@ -3,6 +3,7 @@
 import collections
 
 from dygraph import _core, to_variable
+from dygraph.core import check
 from dygraph.core.files import path_of
 from dygraph.errors import (
     ArgumentTypeError,
@@ -10,9 +11,11 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
+from dygraph.profiler import RecordEvent
 from dygraph.static import reading
 from dygraph.static.program import OpRole, Program, default_main_program
-from dygraph.static.scope import Scope, global_scope, scope_guard
+from dygraph.static.scope import Scope, global_scope, scope_guard, set_rate
 from dygraph.static.variable import Variable
 
 __all__ = ["Executor", "global_scope", "scope_guard"]
@@ -39,6 +42,14 @@ def _check_fed(name, value):
         raise ArgumentTypeError(f"the feed '{name}' must be an array or a Variable, got {got}")
 
 
+def _fed(value, name, program):
+    """A value for the run. The floats of a list take the type that the variable declares."""
+    if not isinstance(value, (list, tuple, float)):
+        return value
+    declared = program.global_block().vars.get(name)
+    return _core.to_variable(value, beside=None if declared is None else declared.dtype)
+
+
 def _by_name(feed, program):
     """A fed list as a dict: values in the order of declaration, or one dict."""
     if not isinstance(feed, (list, tuple)):
@@ -59,11 +70,12 @@ def _by_name(feed, program):
     return dict(zip(names, feed, strict=True))
 
 
-# A prepared program: the core's plan, the names of its feeds, and its readers.
-_Plan = collections.namedtuple("_Plan", "program feeds reads")
+# A prepared program: the core's plan, the names of its feeds, its readers, and the schedules of its
+# learning rates.
+_Plan = collections.namedtuple("_Plan", "program feeds reads schedules")
 
 
-class Executor:
+class Executor(Shown):
     """Runs programs on a place.
 
     Parameters
@@ -93,6 +105,7 @@ class Executor:
         self.place, self._closed = place, False
         self._files = None if files is None else path_of(files, "Executor: files")
         self._prepared = collections.OrderedDict()
+        self._runs = collections.Counter()  # with fetch_every
 
     def run(
         self,
@@ -106,6 +119,7 @@ class Executor:
         use_program_cache=False,
         return_merged=True,
         use_prune=False,
+        fetch_every=1,
     ):
         """Run a program once.
 
@@ -132,6 +146,10 @@ class Executor:
         use_prune : bool
             Run only the operators that `fetch_list` needs: no update if only a prediction is
             fetched.
+        fetch_every : int
+            Fetch in every n-th run of this program with this `fetch_list`, since a fetch copies
+            and, on another device, waits. The other runs return None for each entry. A profile
+            counts the fetches as events ``fetch``.
 
         Returns
         -------
@@ -172,12 +190,20 @@ class Executor:
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
+        skipped = 0
+        if fetch_every != 1 and names:
+            skipped = self._skipped(program, names, fetch_every)
+            names = () if skipped else names
         plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
-        values = [feed[name] for name in plan.feeds]
+        values = [_fed(feed[name], name, program) for name in plan.feeds]
         if plan.reads is not None:
             plan.reads.make(scope)
             values += plan.reads.values(scope)
+        for name, schedule in plan.schedules:
+            set_rate(scope.find_var(name), schedule.get_lr())
         results = plan.program.run(values)
+        for _, schedule in plan.schedules:
+            schedule()  # advances one of Fluid's schedules per step
         for i, value in enumerate(results):
             if _core.is_empty(value):
                 name = program.desc.fetch_names[i] if names is None else names[i]
@@ -185,7 +211,18 @@ class Executor:
                     f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
                     f"been written to it. {_reason(program, name)}"
                 )
-        return [_given(value, return_numpy) for value in results]
+        if skipped:
+            return [None] * skipped
+        if not results or not _core.watch.switches() & _core.watch.EVENTS:
+            return [_given(value, return_numpy) for value in results]
+        with RecordEvent("fetch"):
+            return [_given(value, return_numpy) for value in results]
+
+    def _skipped(self, program, names, every):
+        """The number of fetches that are left out this time: 0 in every n-th run."""
+        every = check.integer(every, "Executor.run: fetch_every", 1)
+        self._runs[program.version, names] += 1
+        return 0 if self._runs[program.version, names] % every == 0 else len(names)
 
     def close(self):
         """Drop the prepared programs. A closed executor runs no more programs."""
@@ -216,12 +253,22 @@ class Executor:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
-            plan = self._prepared[key] = _Plan(prepared, order, reads)
+            schedules = _schedules_in(program, desc)
+            plan = self._prepared[key] = _Plan(prepared, order, reads, schedules)
             while len(self._prepared) > self._KEPT:
                 self._prepared.popitem(last=False)
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _schedules_in(program, desc):
+    """The schedules whose rates are read in a run."""
+    if not program.schedules:
+        return []
+    ops = Program(desc).global_block().ops
+    used = {name for op in ops for name in op.input_arg_names}
+    return [(name, schedule) for name, schedule in program.schedules.items() if name in used]
 
 
 def _given(value, as_numpy):

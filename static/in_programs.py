@@ -3,10 +3,13 @@
 import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import text
+from dygraph.lr.base import Schedule
 from dygraph.regularizer import L1Decay, L2Decay
 from dygraph.static.backward import append_backward
 from dygraph.static.parameters import fill_at_start
 from dygraph.static.program import OpRole, default_startup_program, program_guard
+from dygraph.static.scope import global_scope, set_rate
 from dygraph.static.variable import Variable
 
 __all__ = ["InPrograms"]
@@ -14,6 +17,9 @@ __all__ = ["InPrograms"]
 
 class InPrograms:
     """The part of an optimizer that works on a program instead of values."""
+
+    def __repr__(self):
+        return text(self, learning_rate=self._learning_rate)
 
     def _is_rate(self, value):
         return isinstance(value, Variable)
@@ -25,10 +31,10 @@ class InPrograms:
                 f"{kind}: parameter_list must be None, since a program has its parameters. Select "
                 f"with minimize(loss, parameter_list=...)"
             )
-        if not isinstance(self._learning_rate, (int, float, Variable)):
+        if not isinstance(self._learning_rate, (int, float, Variable, Schedule)):
             raise ArgumentTypeError(
-                f"{kind}: the learning rate of a program must be a number or one of its variables, "
-                f"got {kind_of(self._learning_rate)}"
+                f"{kind}: the learning rate of a program must be a number, a schedule of "
+                f"dygraph.lr or one of the program's variables, got {kind_of(self._learning_rate)}"
             )
         self._parameters, self._names, self._groups = [], {}, {}
         self._kept = {}  # program -> {"rate": Variable, (parameter, slot): Variable}
@@ -157,8 +163,34 @@ class InPrograms:
         kept = self._kept.setdefault(program, {})
         if "rate" not in kept:
             name = unique_name.generate("learning_rate")
-            kept["rate"] = self._global(program, name, (1,), self._learning_rate, "float32")
+            kept["rate"] = self._global(program, name, (1,), self.get_lr(), "float32")
+            if isinstance(self._learning_rate, Schedule):
+                program.schedules[name] = self._learning_rate
         return kept["rate"]
+
+    def set_lr(self, value):
+        """Set another learning rate, after `minimize` in ``global_scope()``.
+
+        PreconditionNotMetError if a schedule or a variable gives it, or if the startup program has
+        not run.
+        """
+        if isinstance(self._learning_rate, Variable):
+            raise PreconditionNotMetError(
+                f"{type(self).__name__}.set_lr: the learning rate is the program's variable "
+                f"'{self._learning_rate.name}'. Set its value: static.global_scope()"
+                f".find_var('{self._learning_rate.name}').set(...)"
+            )
+        rates = [kept["rate"].name for kept in self._kept.values() if "rate" in kept]
+        held = [global_scope().find_var(name) for name in rates]
+        for name, variable in zip(rates, held, strict=True):
+            if variable is None or variable.is_empty():
+                raise PreconditionNotMetError(
+                    f"{type(self).__name__}.set_lr: '{name}' must hold a value in global_scope(). "
+                    "Run the startup program first"
+                )
+        super().set_lr(value)
+        for variable in held:
+            set_rate(variable, self._learning_rate)
 
     def _state_in(self, program, p):
         kept = self._kept.setdefault(program, {})

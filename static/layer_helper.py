@@ -5,6 +5,7 @@ A function that only calls functions of `dygraph` or `static.layers` describes p
 
 from dygraph import ParamAttr, unique_name
 from dygraph.errors import InvalidArgumentError
+from dygraph.inspect.shown import Shown
 from dygraph.static.layers.making import activated
 from dygraph.static.parameters import create_parameter, fill_at_start
 from dygraph.static.program import default_main_program, default_startup_program
@@ -12,7 +13,7 @@ from dygraph.static.program import default_main_program, default_startup_program
 __all__ = ["LayerHelper"]
 
 
-class LayerHelper:
+class LayerHelper(Shown):
     """Names, parameters and operators of one layer of the default main program.
 
     Parameters

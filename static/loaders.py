@@ -3,6 +3,7 @@
 import dygraph.io
 import dygraph.io.generator
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.io.data_feeder import DataFeeder
 from dygraph.static import reading
 
@@ -16,7 +17,7 @@ class _EagerSource(dygraph.io.generator.GeneratorLoader):
         return iter(self)
 
 
-class GeneratorLoader:
+class GeneratorLoader(Shown):
     """Batches of a generator for the variables of a program.
 
     Made by `DataLoader.from_generator`; `PyReader` is the same by its older names.

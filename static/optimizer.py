@@ -20,7 +20,9 @@ from dygraph.static.averages import (
     LookaheadOptimizer,
     ModelAverage,
 )
+from dygraph.static.dygraph.optimizers import eager_optimizer
 from dygraph.static.in_programs import InPrograms
+from dygraph.static.program import computes
 from dygraph.static.recompute_optimizer import RecomputeOptimizer
 
 __all__ = [
@@ -31,8 +33,17 @@ __all__ = [
 
 
 def _in_programs(name):
+    """Fluid's class: of a program, and inside `dygraph.guard` of the eager mode."""
     eager = getattr(dygraph.optimizer, name)
-    return type(name, (InPrograms, eager), {"__doc__": eager.__doc__, "__module__": __name__})
+
+    def new(cls, *args, **kwargs):
+        if computes():
+            return eager_optimizer(eager, args, kwargs)
+        return eager.__new__(cls, *args, **kwargs)
+
+    new.__wrapped__ = eager.__init__
+    own = {"__doc__": eager.__doc__, "__module__": __name__, "__new__": new}
+    return type(name, (InPrograms, eager), own)
 
 
 SGD = SGDOptimizer = _in_programs("SGD")

@@ -6,7 +6,7 @@ than those of a program: `for_paddle` adds them.
 """
 
 from dygraph import _core, unique_name
-from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.errors import ArgumentTypeError, UnimplementedError, kind_of
 from dygraph.static import paddle_operators, passes
 from dygraph.static.program import OpRole, Program
 
@@ -234,6 +234,15 @@ def _input(block, op, slot):
 
 def _attention(op, query, key, value, mask):
     ops, heads = _core.ops, op.attr("num_heads")
+    if len(query.shape) == 2 and query.lod_level:
+        raise UnimplementedError(
+            f"for_paddle: Paddle has no attention over ragged batches, got {query.name} with "
+            f"lod_level {query.lod_level}. Describe the attention over padded sequences, see "
+            "sequence_pad()"
+        )
+    matrix = heads and len(query.shape) == 2
+    if matrix:
+        query, key, value = (ops.unsqueeze2(x, axes=[0]) for x in (query, key, value))
     width = query.shape[-1] // max(heads, 1)
 
     def apart(x):
@@ -265,4 +274,5 @@ def _attention(op, query, key, value, mask):
     mixed = ops.matmul_v2(weights, apart(value))
     if not heads:
         return ops.assign(mixed)
-    return ops.reshape2(ops.transpose2(mixed, axis=[0, 2, 1, 3]), shape=[0, 0, value.shape[-1]])
+    out = ops.transpose2(mixed, axis=[0, 2, 1, 3])
+    return ops.reshape2(out, shape=[*([-1] if matrix else [0, 0]), value.shape[-1]])

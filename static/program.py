@@ -73,6 +73,7 @@ class Program:
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
         self.shares = False  # for scopes; without it they get copies
+        self.schedules = {}  # of learning rates, by the name of the variable that a run sets
         self.made_at = user_line()
 
     op_role = _of_core(
@@ -284,6 +285,7 @@ class Program:
         copy.core.take_after(self.core)
         copy.random_seed = self.random_seed
         copy.held, copy.shares, copy.made_at = dict(self.held), self.shares, self.made_at
+        copy.schedules = dict(self.schedules)
         loses = False
         for block, original in zip(copy._blocks, self._blocks, strict=True):
             for name, kind, attributes in original.core.shown(Variable):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 import dygraph
-from dygraph import _core, saving
+from dygraph import _core
 from dygraph.core import files
 from dygraph.errors import (
     ArgumentTypeError,
@@ -14,6 +14,7 @@ from dygraph.errors import (
     MissingFileError,
     kind_of,
 )
+from dygraph.saving.states import chunks_of
 from dygraph.static.variable import Variable
 from dygraph.static.variable_files import (
     is_parameter,
@@ -73,7 +74,7 @@ def save(program, model_path, scope=None):
             suffix = ".pdparams" if is_parameter(v) else ".pdopt"
             states[suffix][v.name] = value_in(scope, v.name, "save")
     folder, name = os.path.split(base)
-    contents = {name + suffix: saving.chunks_of(state) for suffix, state in states.items()}
+    contents = {name + suffix: chunks_of(state) for suffix, state in states.items()}
     contents[f"{name}.pdmodel"] = [program.serialize_to_string()]
     files.write_together(folder, contents)
 

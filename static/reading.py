@@ -20,6 +20,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
 from dygraph.io.data_feeder import DataFeeder
 from dygraph.static.program import Program, default_main_program, default_startup_program
 from dygraph.static.variable import Variable
@@ -50,7 +51,7 @@ def _named(owner, names, batch):
     return dict(zip(names, batch, strict=True))
 
 
-class Source:
+class Source(Shown):
     """Batches of a generator, each a dict of values by the names of its fields.
 
     Parameters

@@ -1,12 +1,13 @@
 """Training that keeps only checkpoints of the forward pass (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static.backward import append_backward
 
 __all__ = ["RecomputeOptimizer"]
 
 
-class RecomputeOptimizer:
+class RecomputeOptimizer(Shown):
     """Another optimizer's `minimize`, keeping only checkpoints of the forward pass.
 
     Values and gradients have the same bits. Results of operators with random numbers or with state

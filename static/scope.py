@@ -3,12 +3,23 @@
 import contextlib
 import threading
 
-from dygraph import _core
+import numpy as np
+
+from dygraph import _core, to_variable
 from dygraph.errors import ArgumentTypeError, kind_of
 
 __all__ = ["Scope", "global_scope", "scope_guard"]
 
 Scope = _core.Scope
+
+
+def _scope_text(self):
+    names = self.local_var_names()
+    shown = ", ".join(names[:4] + ["..."] * (len(names) > 4))
+    return f"Scope({len(names)} variables{': ' * bool(names)}{shown})"
+
+
+Scope.__repr__ = _scope_text
 
 _default = Scope()
 _current = threading.local()
@@ -18,6 +29,12 @@ def global_scope():
     """The scope programs run in by default: the innermost ``scope_guard``'s, or the process's."""
     stack = getattr(_current, "stack", None)
     return stack[-1] if stack else _default
+
+
+def set_rate(variable, rate):
+    """Write a learning rate into a scope's variable, if the startup program has made it."""
+    if variable is not None:
+        variable.set(to_variable(np.array([rate], "float32")))
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 Fluid has -1 in their place, and code tests it: ``x.shape[0] == -1``, ``< 0``, a shape that is
 printed or compared. All these work. In arithmetic with Variables and in shapes such a size is that
-of the run, as in a trace (`dygraph.core.sizes`); uses in which Python would compute with -1 are refused.
+of the run, as in a trace (`dygraph.core.sizes`); uses in which Python would compute with -1 are
+refused.
 """
 
 import operator

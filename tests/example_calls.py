@@ -6,7 +6,6 @@ import inspect
 import io
 import warnings
 
-
 from dygraph import _core
 
 

@@ -364,8 +364,8 @@ def channels_last(case):
 @check
 def lod_passes(case):
     """Outputs take the LoD of the slot the operator says they share, unless the case moves rows."""
-    slot = case.info()["shares_lod_of"]
-    if slot is None or case.inputs.get(slot) is None:
+    slot = next(iter(case.info()["shares_lod_of"]), None)
+    if case.inputs.get(slot) is None:
         return
     first = next(iter(tools().entries({slot: case.inputs[slot]})))
     a = arrays_of(case.inputs)[first]

@@ -127,7 +127,7 @@ void Attention<T>::DropFactors(int64_t l, int64_t first, int64_t rows, T* to) co
   uint32_t bits[kPiece];
   for (int64_t at = 0; at < n; at += kPiece) {
     const int64_t count = std::min(kPiece, n - at);
-    generator.Raw(bits, count, (l * queries + first) * keys + at);
+    generator.Raw(bits, count, drawn_before + (l * queries + first) * keys + at);
     const uint32_t* b = bits;
     Simd([=] {
       for (int64_t i = 0; i < count; ++i) to[at + i] = (b[i] >= limit) & !all ? factor : T(0);

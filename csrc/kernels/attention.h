@@ -13,6 +13,10 @@ template <class T>
 struct Heads {
   T* data = nullptr;
   int64_t side_by_side = 1, matrix = 0, head = 0, row = 0;  // strides in elements
+  // The same from a row on.
+  Heads From(int64_t first) const {
+    return {data ? data + first * row : data, side_by_side, matrix, head, row};
+  }
   T* at(int64_t l) const { return data + l / side_by_side * matrix + l % side_by_side * head; }
 };
 
@@ -38,6 +42,7 @@ struct Attention {
   // Weights are dropped where 32 bits of the generator lie below `limit`; others are divided.
   double dropout = 0;
   uint64_t seed = 0, stream = 0;
+  int64_t drawn_before = 0;  // weights of other sequences that the same generator drew for
 
   // log_total [heads, queries]
   void Forward(Heads<T> out, T* log_total) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "op/lod_rule.h"
 #include "program/backward.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
@@ -250,15 +251,22 @@ void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
   const int own = MadeLevels(block, op);
   if (own > 0 && !made.empty()) return SetLevel(made.front().get(), own);
   if (info.lod_from < 0) return;
-  const auto* from = op.Input(info.inputs[info.lod_from].name);
-  if (!from || from->empty()) return;
+  bool ragged = false;
+  for (int slot : LoDSlots(info)) {
+    const auto* from = op.Input(info.inputs[slot].name);
+    for (size_t i = 0; from && i < from->size(); ++i) {
+      Var* source = block.FindRecursive((*from)[i]);
+      ragged |= source && LevelOf(source->desc()) > 0;
+    }
+  }
+  const auto* first = op.Input(info.inputs[info.lod_from].name);
+  if (!first || first->empty()) return;
   if (!AttrsDecideLevels(op.type)) {
     for (const VarRef& var : made) {
       if (var->desc().type.type == VarType::Type::LOD_TENSOR) SetLevel(var.get(), 0);
     }
   }
-  Var* source = block.FindRecursive(from->front());
-  if (source && LevelOf(source->desc()) > 0) InferInto(block, op);
+  if (ragged) InferInto(block, op);
 }
 
 void CompleteGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {

@@ -182,14 +182,14 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
     call.caller = &names;
     InferOutputs(call);
     const Value* from = op.lod_from < 0 ? nullptr : call.in.at(op.lod_from);
-    bool passes = from && (from->is_tensor() || from->is_array());
-    int passed = passes ? levels[call.in.begin_of(op.lod_from)] : 0;
     for (const Result& r : results) {
-      bool takes =
-          passed > 0 &&
-          (from->is_array() || r.value->is_array() ||
-           (r.value->is_tensor() && TakesLoD(call, r.slot, r.value->tensor(), levels.data())));
-      set(*r.name, *r.value, takes ? passed : 0);
+      int passed = 0;
+      if (from && (from->is_array() || (from->is_tensor() && r.value->is_array()))) {
+        passed = levels[call.in.begin_of(op.lod_from)];
+      } else if (r.value->is_tensor()) {
+        passed = PassedLevels(call, r.slot, r.value->tensor(), levels.data());
+      }
+      set(*r.name, *r.value, passed);
     }
   } catch (Error& e) {
     e.AddOperator(op.type);

@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "base/nearest.h"
+#include "op/lod_rule.h"
 #include "op/open_attr.h"
 #include "op/recipes.h"
 #include "python/attributes.h"
@@ -172,7 +173,9 @@ py::dict DescribeOp(const std::string& type) {
   d["runs_block"] = op.control != Control::kNone;
   d["keeps_layout"] = op.keeps_layout;
   d["random"] = op.random;
-  d["shares_lod_of"] = op.lod_from >= 0 ? py::cast(op.inputs[op.lod_from].name) : py::none();
+  py::list shares_lod_of;
+  for (int slot : LoDSlots(op)) shares_lod_of.append(op.inputs[slot].name);
+  d["shares_lod_of"] = shares_lod_of;
   d["file"] = op.file;
   d["line"] = op.line;
   return d;

@@ -19,12 +19,17 @@ namespace {
 
 using VarRef = Ref<Variable>;
 
-VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object name) {
-  DType cast = dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());
-  Tensor t = TensorFromPython(value.ptr(), cast);
-  DType down = CurrentThread().cast_floats_to;
-  if (cast == DType::kUnset && down != DType::kUnset && IsFloating(t.dtype()) &&
-      t.dtype() != down) {
+DType GivenType(const py::object& dtype) {
+  return dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());
+}
+
+VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object name,
+                  py::object beside) {
+  const DType cast = GivenType(dtype), meets = GivenType(beside);
+  Tensor t = TensorFromPython(value.ptr(), cast, meets);
+  const DType down = CurrentThread().cast_floats_to;
+  if (cast == DType::kUnset && meets == DType::kUnset && down != DType::kUnset &&
+      IsFloating(t.dtype()) && t.dtype() != down) {
     t = TensorFromPython(value.ptr(), down);
   }
   if (!lod.is_none()) t.SetLoD(LoDFromPython(lod.ptr()));
@@ -41,13 +46,16 @@ VarRef Number(PyObject* number, DType dtype) {
 
 void BindVariable(py::module_& m) {
   m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(),
-        py::arg("dtype") = py::none(), py::arg("name") = py::none());
+        py::arg("dtype") = py::none(), py::arg("name") = py::none(),
+        py::arg("beside") = py::none(),
+        "beside: the type of a Variable that the value meets, which Python's floats take.");
   m.def(
       "literal",
       [](py::object value, py::object dtype) {
         const bool is_number = IsPythonNumber(value.ptr()) && !dtype.is_none();
+        const py::object none = py::none();
         VarRef v = is_number ? Number(value.ptr(), DTypeFromPython(dtype.ptr()))
-                             : ToVariable(std::move(value), py::none(), std::move(dtype), py::none());
+                             : ToVariable(std::move(value), none, std::move(dtype), none, none);
         v->literal = true;
         return v;
       },

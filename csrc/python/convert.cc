@@ -4,11 +4,15 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "python/errors.h"
+#include "python/steal.h"
 #include "python/wrapper.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -92,16 +96,112 @@ Tensor Exportable(const Tensor& t) {
   return wide;
 }
 
+py::object AsArray(PyObject* value) {
+  PyObject* array = Npy().PyArray_FromAny_(value, nullptr, 0, 0, 0, nullptr);
+  if (!array) ThrowPythonError();
+  return py::reinterpret_steal<py::object>(array);
+}
+
+DType TypeOfArray(const py::object& array) {
+  auto* descr = py::detail::array_descriptor_proxy(py::detail::array_proxy(array.ptr())->descr);
+  return DTypeFromNumpy(descr->type_num);
+}
+
+// What a number or a nested list holds.
+struct Contents {
+  DType typed = DType::kUnset;  // the promoted type of its arrays and Variables; unset: none
+  bool has_floats = false;      // Python's
+
+  void Add(PyObject* o) {
+    if (PyFloat_CheckExact(o)) {
+      has_floats = true;
+    } else if (PyLong_Check(o)) {
+      return;
+    } else if (PyList_Check(o) || PyTuple_Check(o)) {
+      AddEach(o);
+    } else if (IsVariable(o)) {
+      AddType(VarOf(o).value().dtype());
+    } else if (PyObject_HasAttrString(o, "dtype") || PyObject_CheckBuffer(o)) {
+      AddType(TypeOfArray(AsArray(o)));
+    } else if (PyFloat_Check(o)) {
+      has_floats = true;
+    } else if (PySequence_Check(o)) {
+      AddEach(Steal(PySequence_List(o)).ptr());
+    } else {
+      AddType(TypeOfArray(AsArray(o)));
+    }
+  }
+
+ private:
+  void AddType(DType type) { typed = typed == DType::kUnset ? type : Promote(typed, type); }
+  void AddEach(PyObject* list) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+      // an __array__ may take it out of the list
+      Add(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list, i)).ptr());
+    }
+  }
+};
+
+// Doubles from here on become infinity in the type.
+double Limit(DType type) {
+  switch (type) {
+    case DType::kFloat16: return 65520;
+    case DType::kBFloat16: return 0x1.ffp127;
+    case DType::kFloat32: return 0x1.ffffffp127;
+    default: return std::numeric_limits<double>::infinity();
+  }
+}
+
+// `typed`: of the arrays and Variables beside Python's floats.
+DType TypeOfFloats(DType cast_to, DType typed, DType beside) {
+  if (cast_to != DType::kUnset) return cast_to;
+  if (IsFloating(typed)) return typed;
+  return IsFloating(beside) ? beside : DefaultFloat();
+}
+
+// The tensor of a list, of which `array` has the elements, in a float type.
+Tensor FloatsFromPython(PyObject* list, const py::object& array, DType cast_to, DType beside) {
+  Contents contents;
+  contents.Add(list);
+  const DType type = TypeOfFloats(cast_to, contents.typed, beside);
+  if (contents.has_floats && IsFloating(type) && TypeOfArray(array) == DType::kFloat64) {
+    const py::array doubles(array);
+    const auto* numbers = static_cast<const double*>(doubles.data());
+    const py::ssize_t count = doubles.size();
+    const double limit = Limit(type);
+    for (py::ssize_t i = 0; i < count; ++i) {
+      ENFORCE(std::abs(numbers[i]) < limit || !std::isfinite(numbers[i]), OutOfRange,
+              "each number must fit into ", type, ", got ", numbers[i], ". Pass dtype='float64'");
+    }
+    if (type == DType::kFloat32 && doubles.ndim() <= kMaxRank) {
+      Tensor t(Dims(doubles.shape(), doubles.shape() + doubles.ndim()), type);
+      std::transform(numbers, numbers + count, t.mutable_data<float>(),
+                     [](double v) { return static_cast<float>(v); });
+      return t;
+    }
+  }
+  if (type != DType::kBFloat16) return TensorFromPython(array.ptr(), type);
+  return TensorFromPython(array.attr("astype")("float32").ptr(), type);
+}
+
 }  // namespace
 
-Tensor TensorFromPython(PyObject* value, DType cast_to) {
-  py::object holder;
-  if (!Npy().PyArray_Check_(value)) {
-    holder =
-        py::reinterpret_steal<py::object>(Npy().PyArray_FromAny_(value, nullptr, 0, 0, 0, nullptr));
-    if (!holder) ThrowPythonError();
-    value = holder.ptr();
+DType DefaultFloat() {
+  const DType type = CurrentThread().cast_floats_to;
+  return type == DType::kUnset ? DType::kFloat32 : type;
+}
+
+Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
+  if (PyFloat_CheckExact(value)) {
+    const DType type = TypeOfFloats(cast_to, DType::kUnset, beside);
+    if (IsFloating(type)) return ScalarTensor(value, type);
   }
+  if (!Npy().PyArray_Check_(value)) {
+    py::object array = AsArray(value);
+    if (IsFloating(TypeOfArray(array))) return FloatsFromPython(value, array, cast_to, beside);
+    return TensorFromPython(array.ptr(), cast_to);
+  }
+  py::object holder;
   auto* array = py::detail::array_proxy(value);
   int num = py::detail::array_descriptor_proxy(array->descr)->type_num;
   DType dtype = DTypeFromNumpy(num);
@@ -203,6 +303,9 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
       if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
       *to = static_cast<T>(
           static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
+      ENFORCE(std::isfinite(static_cast<double>(*to)) || !std::isfinite(v), OutOfRange,
+              "the number must fit into ", dtype, ", got ", v,
+              ". Compute in float64: dtype='float64' or x.astype('float64')");
     }
   });
   return t;

@@ -8,9 +8,14 @@
 
 namespace dygraph::python {
 
-// A NumPy array (or what np.asarray makes of a list or number) -> a tensor with its own memory.
-// TypeError for object or string arrays, naming what came.
-Tensor TensorFromPython(PyObject* value, DType cast_to = DType::kUnset);
+// The type of Python's floats where nothing else gives one: `set_default_dtype`, or float32.
+DType DefaultFloat();
+// A NumPy array, or what np.asarray makes of a list or number -> a tensor with its own memory.
+// Python's floats have no type of their own. They take the type of the arrays and Variables in the
+// same list, else `beside`, the type of a Variable that they meet, else the default. OutOfRange for
+// a float that does not fit. TypeError for object or string arrays, naming what came.
+Tensor TensorFromPython(PyObject* value, DType cast_to = DType::kUnset,
+                        DType beside = DType::kUnset);
 // An independent, writable array. bfloat16 comes as float32.
 PyObject* ArrayFromTensor(const Tensor& t);
 // A read-only array over the tensor's memory, which lives as long as the array.

@@ -1,4 +1,5 @@
 // Number slots of the Variable type: one operator each. `+=` and the like write in place.
+#include <cmath>
 #include <string_view>
 
 #include "python/convert.h"
@@ -120,7 +121,7 @@ inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
 }
 
 // x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
-// number.
+// number of a float64 variable, or make it infinite.
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();
@@ -131,7 +132,8 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
     return false;
   }
   *value = static_cast<float>(v);
-  return t == DType::kFloat32 || static_cast<double>(*value) == v;
+  if (t == DType::kFloat32) return std::isfinite(*value) || !std::isfinite(v);
+  return static_cast<double>(*value) == v;
 }
 
 PyObject* Scaled(Variable& x, float scale, float bias) {
@@ -176,8 +178,8 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
     Operands both(a, b);
     if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
     if (!IsFloating(both.x->value().dtype())) {
-      both.x = CastTo(*both.x, DType::kFloat32);
-      both.y = CastTo(*both.y, DType::kFloat32);
+      both.x = CastTo(*both.x, DefaultFloat());
+      both.y = CastTo(*both.y, DefaultFloat());
     }
     return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
   });
@@ -281,12 +283,14 @@ int NbBool(PyObject* a) {
 // `x == [1, 2]` compares elements, as NumPy does; floats of a list take the type of `x`.
 PyObject* EqualToList(PyObject* a, PyObject* list, int how) {
   return Guarded([&] {
-    Ref<Variable> x(&VarOf(a)), y = Variable::Make(Value(TensorFromPython(list)));
-    DType s = x->value().dtype(), t = y->value().dtype();
+    Ref<Variable> x(&VarOf(a));
+    DType s = x->value().dtype();
+    Ref<Variable> y = Variable::Make(Value(TensorFromPython(list, DType::kUnset, s)));
+    DType t = y->value().dtype();
     if (s != t) {
-      const DType both = IsFloating(s) && IsFloating(t) ? s : Promote(s, t);
+      const DType both = Promote(s, t);
       if (s != both) x = CastTo(*x, both);
-      if (t != both) y = Variable::Make(Value(TensorFromPython(list, both)));
+      if (t != both) y = CastTo(*y, both);
     }
     const OpInfo& op = *Operators().compare[how];
     return Wrap(RunBinary(op, op.default_attrs, *x, *y));

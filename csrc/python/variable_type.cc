@@ -347,8 +347,13 @@ PyObject* MethodItem(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   });
 }
 PyObject* MethodDetach(PyObject* self, PyObject*) {
+  static const std::string kDetached =
+      "it comes from detach(), which cuts the path. Compute the loss from what was detached";
   return Guarded([&] {
-    PyObject* values = Wrap(VarOf(self).Detach());
+    const Variable& of = VarOf(self);
+    Ref<Variable> made = of.Detach();
+    if (of.RequiresGrad() || of.not_recorded()) made->set_not_recorded(&kDetached);
+    PyObject* values = Wrap(std::move(made));
     MarkPart(values, self);
     return values;
   });

@@ -81,11 +81,6 @@ inline const Kernel* Choose(const Call& call, Place place, DType dtype) {
   return ChooseSlow(call, place, dtype);
 }
 
-bool IsRagged(const Call& call) {
-  const Value* from = call.in.at(call.op->lod_from);
-  return from && from->is_tensor() && from->tensor().lod();
-}
-
 // An optimizer step writes into the parameter it read, unless another tensor shares the storage.
 __attribute__((noinline)) void ReuseStorage(Call& call) {
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
@@ -178,7 +173,7 @@ __attribute__((always_inline)) inline void Compute(Call& call, const Kernel& ker
   if (__builtin_expect(op.var_type_rule != nullptr, 0)) op.var_type_rule(infer);
   if (op.shape_rule) op.shape_rule(infer);
   if (__builtin_expect(call.reuse != 0, 0)) ReuseStorage(call);
-  if (__builtin_expect(ragged, 0) && op.lod_from >= 0 && IsRagged(call)) PassLoD(call);
+  if (__builtin_expect(ragged, 0) && op.lod_from >= 0) PassLoD(call);
   if (op.allocates) elements += AllocateOutputs(call, place, layout);
   KernelContext ctx(call, ContextOf(place));
   if (__builtin_expect(op.random, 0) && !call.random_given) {

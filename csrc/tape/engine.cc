@@ -128,25 +128,31 @@ Ref<Variable> Filled(const Variable& like, bool with_ones) {
 
 void CheckRoot(Variable& root, size_t i) {
   if (root.RequiresGrad()) return;
-  std::string which =
-      root.name().empty() ? "variable " + std::to_string(i) : "'" + root.name() + "'";
-  ENFORCE(!root.not_recorded(), PreconditionNotMet, "backward from ", which,
-          " reaches nothing: ", *root.not_recorded(),
-          ". Compute it under dygraph.enable_grad() to record gradients");
-  THROW(PreconditionNotMet, "backward from ", which,
-        " reaches nothing: no input of its computation has "
-        "stop_gradient = False, or it passes an operator without a gradient. Parameters have it by "
-        "default; set it on inputs before the forward call");
+  std::string which = !root.name().empty() ? "'" + root.name() + "'"
+                      : i == 0             ? "this Variable"
+                                           : "variable " + std::to_string(i);
+  const std::string path = "backward(): no recorded path from " + which + " to a parameter: ";
+  if (const std::string* reason = root.not_recorded()) {  // with its fix, if it has one of its own
+    bool fixed = reason->find(". ") != std::string::npos;
+    THROW(PreconditionNotMet, path, *reason,
+          fixed ? "" : ". Compute it under dygraph.enable_grad() to record gradients");
+  }
+  ENFORCE(root.value().empty() || IsFloating(root.value().dtype()), PreconditionNotMet, path,
+          "it holds ", root.value().dtype(), ", and only floating-point values have gradients. ",
+          "Compute the loss from the values before they became ", root.value().dtype());
+  THROW(PreconditionNotMet, path,
+        "no input of its computation has stop_gradient = False. Parameters have it by default; set "
+        "it on inputs before the computation");
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
   CurrentThread().OnBackward(root);
   if (!given) return Filled(root, true);
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
-          "the gradient given to backward must have the shape of its variable, ",
+          "backward(): the given gradient must have the shape of its variable, ",
           root.value().dims(), ", got ", given->value().dims());
   ENFORCE(given->value().dtype() == root.value().dtype(), Type,
-          "the gradient given to backward must have the type of its variable, ",
+          "backward(): the given gradient must have the type of its variable, ",
           root.value().dtype(), ", got ", given->value().dtype());
   return Ref<Variable>(given);
 }
@@ -231,7 +237,7 @@ void Play(Pass& pass, const PlayOptions& options, Captures* captures,
       captures->Take(node.get(), grads);
       if (!useful->count(node.get())) continue;
     }
-    ENFORCE(!node->freed(), PreconditionNotMet, "the graph behind ", node->name(),
+    ENFORCE(!node->freed(), PreconditionNotMet, "backward(): the graph of ", node->name(),
             " was freed by an earlier backward. Pass retain_graph=True to the earlier one");
     input_grads.clear();
     input_grads.resize(node->edges().size());
@@ -348,8 +354,8 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge edge = inputs[i]->GradEdge();
     ENFORCE(edge, InvalidArgument, "inputs[", i,
-            "] must take part in gradients, got one with stop_gradient = True. Set it to False "
-            "before the outputs are computed");
+            "] of grad() must have stop_gradient = False, got True. Set it before the outputs are "
+            "computed");
     captures.of.emplace(edge.node.get(), i);
     captures.list.push_back({edge.node, edge.index, nullptr});
   }
@@ -396,8 +402,8 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   std::vector<Ref<Variable>> result;
   for (size_t i = 0; i < captures.list.size(); ++i) {
     ENFORCE(captures.list[i].grad || allow_unused, InvalidArgument, "inputs[", i,
-            "] does not influence the outputs, so it has no gradient. Pass allow_unused=True to "
-            "get None");
+            "] of grad() does not influence the outputs: there is no recorded path to it. Pass "
+            "allow_unused=True to get None");
     result.push_back(std::move(captures.list[i].grad));
   }
   return result;

@@ -44,7 +44,7 @@ void Node::Destroy(Node* self) {
 }
 
 void Node::ThrowFreed() const {
-  THROW(PreconditionNotMet, "the graph behind ", name(),
+  THROW(PreconditionNotMet, "backward(): the graph of ", name(),
         " must last while it is played, but another backward freed it meanwhile. Pass "
         "retain_graph=True to that one");
 }

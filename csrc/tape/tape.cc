@@ -1,6 +1,9 @@
 #include "tape/tape.h"
 
 #include <algorithm>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "op/recipes.h"
 #include "op/zero_derivative.h"
@@ -49,6 +52,24 @@ void KeepReason(const EagerCall& call) {
   }
 }
 
+// Results of an operator without a gradient say so in the error of backward().
+__attribute__((noinline)) void MarkCut(const EagerCall& call) {
+  static std::mutex mutex;
+  static auto* reasons = new std::unordered_map<const OpInfo*, std::string>;
+  const std::string* reason;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::string& text = (*reasons)[&call.op];
+    if (text.empty())
+      text = "it comes from " + call.op.type +
+             ", which has no gradient. Compute the loss from floating-point values before it";
+    reason = &text;
+  }
+  for (Variable* to : call.out.flat()) {
+    if (to && !to->RequiresGrad()) to->set_not_recorded(reason);
+  }
+}
+
 __attribute__((noinline)) void LookBack(const EagerCall& call);
 }  // namespace
 
@@ -72,7 +93,7 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
 // At a finished call, an input of which has a mark.
 void LookBack(const EagerCall& call) {
   if (!(call.marks & Variable::kWantsGradient)) return KeepReason(call);
-  if (call.op.has_no_grad) return;
+  if (call.op.has_no_grad) return MarkCut(call);
   Span<Variable* const> in = call.in.flat();
   const size_t few = std::min<size_t>(in.size(), 64);
   uint64_t bits = 0;
@@ -98,7 +119,7 @@ void RecordLong(const EagerCall& call, const WantedSet& wanted) {
 void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe,
             const std::shared_ptr<const Recipe>* own) {
   Span<Variable* const> in = call.in.flat();
-  if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
+  if (recipe.calls.empty() && !AnyFlat(call, wanted)) return MarkCut(call);
   Span<Variable* const> out = call.out.flat();
   auto outputs = static_cast<uint32_t>(out.size());
   // Default attributes live as long as the operator.

@@ -90,6 +90,9 @@ void Variable::operator delete(void* p) { Pool<Variable>::Put(p); }
 void Variable::Destroy(Variable* self) { delete self; }
 
 void Variable::set_stop_gradient(bool stop) {
+  static const std::string kStopped =
+      "its stop_gradient was set to True. Leave that out, or use detach() for a copy";
+  const bool cut = stop && producer_.node;
   if (stop) {
     producer_ = Edge();
   } else if (!value_.empty()) {
@@ -98,7 +101,7 @@ void Variable::set_stop_gradient(bool stop) {
             value_.dtype(), ". Convert with astype('float32') first");
   }
   marks_ = stop ? marks_ & ~kWantsGradient : marks_ | kWantsGradient;
-  set_not_recorded(nullptr);
+  set_not_recorded(cut ? &kStopped : nullptr);
 }
 
 Ref<Variable> Variable::Detach() const {

@@ -8,13 +8,14 @@ from dygraph.errors import (
     UnimplementedError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Function", "PyLayer"]
 
 Variable = _core.Variable
 
 
-class Context:
+class Context(Shown):
     """Passes values from forward to backward; other attributes can be set freely.
 
     Attributes
@@ -54,7 +55,7 @@ class Context:
         return sorted({v for v in self._saved if isinstance(v, int)})
 
 
-class PyLayer:
+class PyLayer(Shown):
     """A function with a custom gradient.
 
     A subclass has two static methods. ``forward(ctx, *args)`` computes without recording.
@@ -80,7 +81,7 @@ class PyLayer:
     >>> (g,) = dygraph.grad(Cube.apply(x), x, create_graph=True)
     >>> (h,) = dygraph.grad(g, x)
     >>> g.numpy(), h.numpy()
-    (array([12.]), array([12.]))
+    (array([12.], dtype=float32), array([12.], dtype=float32))
     """
 
     @staticmethod

@@ -7,6 +7,7 @@ from dygraph.autograd.recording import enable_grad
 from dygraph.core import check
 from dygraph.core.base import grad, to_variable
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks", "vjp"]
 
@@ -103,7 +104,7 @@ def jacobian(func, xs, create_graph=False):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> dygraph.autograd.jacobian(lambda x: x * x, x).numpy()
     array([[2., 0.],
-           [0., 4.]])
+           [0., 4.]], dtype=float32)
     """
     leaves, single = _inputs(xs, "jacobian")
     with enable_grad():
@@ -133,7 +134,7 @@ def hessian(func, xs, create_graph=False):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> dygraph.autograd.hessian(lambda x: (x * x * x).sum(), x).numpy()
     array([[ 6.,  0.],
-           [ 0., 12.]])
+           [ 0., 12.]], dtype=float32)
     """
     leaves, single = _inputs(xs, "hessian")
     with enable_grad():
@@ -191,7 +192,7 @@ def vjp(func, xs, v=None):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> y, g = dygraph.autograd.vjp(lambda x: x * x, x)
     >>> g.numpy()
-    array([2., 4.])
+    array([2., 4.], dtype=float32)
     """
     leaves, single = _inputs(xs, "vjp")
     with enable_grad():
@@ -223,7 +224,7 @@ def jvp(func, xs, v=None):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> y, d = dygraph.autograd.jvp(lambda x: x * x, x, dygraph.to_variable([1.0, 0.0]))
     >>> d.numpy()
-    array([2., 0.])
+    array([2., 0.], dtype=float32)
     """
     leaves, single = _inputs(xs, "jvp")
     if v is None:
@@ -257,7 +258,7 @@ def hvp(func, xs, v):
     >>> x = dygraph.to_variable([1.0, 2.0])
     >>> f = lambda x: (x * x * x).sum()
     >>> dygraph.autograd.hvp(f, x, dygraph.to_variable([1.0, 1.0]))[1].numpy()
-    array([ 6., 12.])
+    array([ 6., 12.], dtype=float32)
     """
     leaves, single = _inputs(xs, "hvp")
     directions = _directions(v, leaves, single, "hvp")
@@ -274,7 +275,7 @@ def hvp(func, xs, v):
     return y.detach(), found[0] if single else found
 
 
-class saved_value_hooks:  # noqa: N801 - used like a function
+class saved_value_hooks(Shown):  # noqa: N801 - used like a function
     """Set how the tape keeps values, for calls that this thread records in this block.
 
     ``pack(variable)`` is called for each value that an operator's gradient will read and may return
@@ -288,12 +289,12 @@ class saved_value_hooks:  # noqa: N801 - used like a function
     >>> import dygraph
     >>> x = dygraph.to_variable([1.5, 2.0]); x.stop_gradient = False
     >>> with dygraph.autograd.saved_value_hooks(
-    ...     lambda v: v.astype("float16"), lambda h: h.astype("float64")
+    ...     lambda v: v.astype("float16"), lambda h: h.astype("float32")
     ... ):
     ...     y = x * x
     >>> y.sum().backward()
     >>> x.gradient()
-    array([3., 4.])
+    array([3., 4.], dtype=float32)
     """
 
     def __init__(self, pack, unpack):

@@ -66,7 +66,8 @@ def check_grad(func, inputs, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, seed=0, ra
     Examples
     --------
     >>> import dygraph
-    >>> x = dygraph.to_variable([0.3, -1.2]); x.stop_gradient = False
+    >>> x = dygraph.to_variable([0.3, -1.2], dtype="float64")
+    >>> x.stop_gradient = False
     >>> dygraph.check_grad(lambda x: dygraph.tanh(x) * x, x, order=2)
     True
     """
@@ -85,6 +86,8 @@ def check_grad(func, inputs, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, seed=0, ra
     if problem is None and order == 2:
         problem = _compare(*_gradient_as_function(func, inputs, wanted, rng), eps, atol, rtol, rng)
         problem = problem and f"second order: {problem}"
+    if problem is not None and any(inputs[i].dtype != "float64" for i in wanted):
+        problem += ". The inputs should be float64: write x.astype('float64')"
     if problem is not None and raise_exception:
         raise GradientMismatch(f"check_grad: {problem}")
     return problem is None

@@ -5,6 +5,7 @@ from _thread import _local
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["enable_grad", "grad_enabled", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
@@ -48,7 +49,7 @@ def grad_enabled():
 is_grad_enabled = grad_enabled
 
 
-class _GradMode:
+class _GradMode(Shown):
     """Recording on or off, as a context manager and as a decorator. Nests, also with itself."""
 
     def __init__(self, on):

@@ -6,13 +6,16 @@ from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.core import check, exchange
 from dygraph.core.compat import BackwardStrategy
+from dygraph.core.promotion import default_float
 from dygraph.errors import (
     ArgumentTypeError,
+    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "Generator",
@@ -30,7 +33,7 @@ __all__ = [
 Variable = _core.Variable
 
 
-class guard:  # noqa: N801 - Fluid's name
+class guard(Shown):  # noqa: N801 - Fluid's name
     """Set the default place, and optionally the seed and the float type, for this thread.
 
     All three are restored at the end of the block, also after an exception. Guards nest; calls
@@ -113,14 +116,15 @@ def _float_type(dtype, what):
 def set_default_dtype(dtype):
     """Set this thread's float type.
 
-    Converted float arrays have it, and ``zeros``, ``rand``, the parameters of layers and the like
-    by default. ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer.
+    Python's floats and converted float arrays have it, and ``zeros``, ``rand``, the parameters of
+    layers and the like by default. ``guard(dtype=...)`` does so for a block.
+    ``layer.to(dtype=...)`` changes a layer.
 
     Parameters
     ----------
     dtype : dtype or None
         A float type. None: the initial state, in which arrays keep their own float type and
-        ``zeros`` and layers have float32.
+        Python's floats, ``zeros`` and layers have float32.
 
     Raises
     ------
@@ -145,7 +149,7 @@ def get_default_dtype():
     >>> dygraph.get_default_dtype()
     dygraph.float32
     """
-    return _core.cast_floats_to() or _core.float32
+    return default_float()
 
 
 def in_dygraph_mode():
@@ -170,8 +174,10 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     Parameters
     ----------
     value : array_like or Variable
-        bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64
-        except with `dtype` or ``guard(dtype=...)``.
+        bool, int8 to int64, uint8, float16 to float64. Arrays and NumPy's scalars keep their type:
+        float64 stays float64 except with `dtype` or ``guard(dtype=...)``. Python's floats, also in
+        lists, have the default type, float32 unless set; in a list with arrays or Variables they
+        take the type of those. Ints become int64.
     name : str, optional
     zero_copy : bool, optional
         True: share the memory of an array, like `from_dlpack`: writes into the array change the
@@ -191,6 +197,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     ------
     ArgumentTypeError
         (a TypeError) for None, strings and arrays of objects.
+    OutOfRangeError
+        (an IndexError) for a float of Python that the type cannot hold, such as 1e300.
     InvalidArgumentError
         (a ValueError) for a LoD that does not fit the rows, and if `zero_copy` is True but the
         memory cannot be shared.
@@ -201,6 +209,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     >>> x = dygraph.to_variable(np.ones((2, 3), "float32"))
     >>> x.shape, x.dtype
     ((2, 3), dygraph.float32)
+    >>> dygraph.to_variable([0.5, 1]).dtype, dygraph.to_variable([0.5], dtype="float64").dtype
+    (dygraph.float32, dygraph.float64)
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
@@ -225,7 +235,7 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
             f"got {kind_of(value)}"
         )
     if isinstance(value, (list, tuple)):
-        value = _stack(value)
+        return _of_list(value, lod, dtype, name)
     return _core.to_variable(value, lod, dtype, name)
 
 
@@ -248,11 +258,12 @@ def _shared(value, dtype):
         raise InvalidArgumentError(f"{rule}, got one of shape {value.shape} ({error})") from None
 
 
-def _stack(value):
-    """A nested list as an array, with the values of its Variables."""
+def _of_list(value, *how):
     try:
-        return np.asarray(value)
-    except ValueError as error:
+        return _core.to_variable(value, *how)
+    except DygraphError:
+        raise
+    except ValueError as error:  # NumPy's
         raise InvalidArgumentError(
             f"to_variable: the rows of a nested list must have equal lengths ({error}). "
             "Concatenate ragged rows and pass their offsets as lod"
@@ -449,7 +460,7 @@ def grad(
     >>> (g,) = dygraph.grad(x * x * x, x, create_graph=True)
     >>> (h,) = dygraph.grad(g, x)
     >>> g.numpy(), h.numpy()
-    (array([27.]), array([18.]))
+    (array([27.], dtype=float32), array([18.], dtype=float32))
     """
     if inputs is None:
         raise ArgumentTypeError(

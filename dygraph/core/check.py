@@ -149,6 +149,7 @@ _VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
 _FIXES = {
     "activation": [("act", "act='relu' and the like")],
     "alpha": [("rho", "rho="), ("negative_slope", "negative_slope=")],
+    "batch_first": [("time_major", "time_major=False, the default, for batch_first=True")],
     "betas": [("beta1", "beta1=, beta2=")],
     "bias": [("bias_attr", "bias_attr=False leaves it out")],
     "device": [("dtype", "no argument: with dygraph.guard(place) around it")],
@@ -157,9 +158,10 @@ _FIXES = {
     "eps": [("epsilon", "epsilon=")],
     "in_channels": [("num_channels", "num_channels=")],
     "in_features": [("input_dim", "input_dim=")],
-    "inplace": [("name", "no argument: x = layer(x)")],
+    "inplace": [(None, "no argument: x = layer(x)")],
     "kernel_size": [("filter_size", "filter_size="), ("pool_size", "pool_size=")],
     "momentum": [("learning_rate", "dygraph.optimizer.Momentum(learning_rate, momentum)")],
+    "negative_slope": [("alpha", "alpha=")],
     "nesterov": [("use_nesterov", "use_nesterov=")],
     "num_embeddings": [("size", "size=[num_embeddings, embedding_dim]")],
     "out_channels": [("num_filters", "num_filters=")],
@@ -171,9 +173,26 @@ _FIXES = {
 }
 
 
+def weight_attr(value, owner):
+    """`param_attr` of a layer whose weight is not optional. ArgumentTypeError for a bool."""
+    if isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"{owner}: param_attr must be a ParamAttr, an initializer or a name, got {value}. "
+            "Write bias_attr=False for a layer without a bias"
+        )
+    return value
+
+
+def flag(value, what):
+    """`value` as a bool. ArgumentTypeError for other numbers, which stand in the wrong place."""
+    if type(value) is not bool and value not in (0, 1):
+        raise ArgumentTypeError(f"{what} must be True or False, got {kind_of(value)}")
+    return bool(value)
+
+
 def _fix(name, names):
     """What to write for another library's argument; empty where nothing is known."""
-    fixes = (fix for own, fix in _FIXES.get(name, ()) if own in names)
+    fixes = (fix for own, fix in _FIXES.get(name, ()) if own is None or own in names)
     return next(fixes, "")
 
 

@@ -9,6 +9,7 @@ from _thread import _local
 from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "BackwardStrategy",
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-class BackwardStrategy:
+class BackwardStrategy(Shown):
     """Fluid's option for the order in which gradients are added.
 
     Here they are always added in the order of the calls, newest first, so equal runs give equal
@@ -32,7 +33,7 @@ class BackwardStrategy:
     >>> w = dygraph.Parameter([3.0])
     >>> (w * w).backward(strategy)
     >>> w.gradient()
-    array([6.])
+    array([6.], dtype=float32)
     """
 
     __slots__ = ("sort_sum_gradient",)

@@ -1,6 +1,7 @@
-"""Assignments without effect, or that lose a parameter, raise an error with the fix.
+"""What comes from other libraries: names that are assigned here without effect, and their files.
 
-The names are those of other libraries; here they would be attributes without effect.
+Assignments without effect, or that lose a parameter, raise an error with the fix. Variables read
+from files that dygraph did not write are marked: a weight in them may lie transposed.
 """
 
 from dygraph.errors import ArgumentTypeError, kind_of
@@ -46,3 +47,13 @@ def require_none(layer, name, value, kind):
             f"{type(layer).__name__}: '{name}' must be a {kind} or None, got {kind_of(value)}"
             f"{fix.format(name=name)}"
         )
+
+
+def mark(variable):
+    """Note that the values come from a file that dygraph did not write."""
+    variable._from_elsewhere = True
+    return variable
+
+
+def is_marked(variable):
+    return getattr(variable, "_from_elsewhere", False)

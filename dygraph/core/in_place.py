@@ -43,7 +43,7 @@ def clip(self, min=None, max=None):
 
     >>> import dygraph
     >>> dygraph.to_variable([-2.0, 0.5, 3.0]).clip(-1, 1).numpy()
-    array([-1. ,  0.5,  1. ])
+    array([-1. ,  0.5,  1. ], dtype=float32)
     """
     if min is None and max is None:
         raise InvalidArgumentError("clip: min or max must be given, got neither")

@@ -1,6 +1,7 @@
-"""Indexing by arrays, lists and masks, alone or mixed with ints, slices, Ellipsis and None.
+"""Reading and writing parts of a Variable, as NumPy does: ``x[index]``.
 
-An index is resolved once, by NumPy's rules, into slices of some axes and one index array for each
+An index of ints, slices, Ellipsis and None is one slicing operator (`indexing`). One with arrays,
+lists or masks is resolved, by NumPy's rules, into slices of some axes and one index array for each
 of the others. Operators compute the result (slice, gather, gather_nd, masked_select for reading,
 index_put for writing, with transpose2 and reshape2), so gradients and tracing work.
 """
@@ -10,9 +11,10 @@ import math
 import numpy as np
 
 from dygraph import _core
-from dygraph.core import check, indexing, size_lists, sizes
+from dygraph.core import check, size_lists, sizes
+from dygraph.core.indexing import FAR, NotBasic, Selection, plain_int, wrapped
 from dygraph.core.size_lists import is_open
-from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
 Variable = _core.Variable
 ops = _core.ops
@@ -59,7 +61,7 @@ class Plan:
     """An index with arrays, resolved against the shape of the indexed Variable."""
 
     def __init__(self, index, shape):
-        self.slices = indexing.Selection((), ())
+        self.slices = Selection((), ())
         self.arrays = []  # (axis, index array)
         self.layout = []  # NEW, MANY, DOTS and kept axes, in the order of the index
         self.shape = []  # with an axis of 1 for each bool without axes
@@ -83,7 +85,7 @@ class Plan:
                 if not isinstance(item, (int, Variable)) and not item.ndim and not is_mask(item):
                     item = int(item)
                 if isinstance(item, int):
-                    item = np.array(indexing.wrapped(item, source, shape[source]))
+                    item = np.array(wrapped(item, source, shape[source]))
                 elif is_mask(item):
                     masks.append((axis, item))
                     self._check_mask(item, shape, source)
@@ -121,7 +123,7 @@ class Plan:
         if any(type(n) is int and n == 0 for n in self.common):
             for axis, array in self.arrays:
                 if not array.ndim:
-                    indexing.wrapped(int(array), axis, self.shape[axis])
+                    wrapped(int(array), axis, self.shape[axis])
 
     @staticmethod
     def _items(index, rank):
@@ -134,7 +136,7 @@ class Plan:
                 dots = len(items)
                 continue
             if item is not None and not isinstance(item, slice):
-                i = indexing.plain_int(item)
+                i = plain_int(item)
                 item = as_array(item) if i is None else i
             if item is not None:
                 used += item.ndim if not isinstance(item, (slice, int)) and is_mask(item) else 1
@@ -305,6 +307,61 @@ def moved(rank, before, count):
 def inverse(perm):
     """The inverse order."""
     return sorted(range(len(perm)), key=perm.__getitem__)
+
+
+def getitem(x, index):
+    """``x[index]``: a new value, whose gradient flows back into the part that was read."""
+    shape = _core.dims(x)  # only to refuse indices outside
+    if type(index) is int and shape:
+        wrapped(index, 0, shape[0])
+        end = index + 1 if index != -1 else FAR
+        return ops.slice(x, axes=[0], starts=[index], ends=[end], decrease_axis=[0])
+    try:
+        chosen = Selection(index, shape)
+    except NotBasic:
+        return read(x, index)
+    part = chosen.read(x)
+    if size_lists.is_open(part):
+        if chosen.strided and chosen.picked:
+            gone = chosen.picked
+            part = ops.slice(
+                part, axes=gone, starts=[0] * len(gone), ends=[FAR] * len(gone), decrease_axis=gone
+            )
+        return with_axes(part, chosen.added)
+    shape = part.shape
+    if chosen.strided and chosen.picked:
+        shape = tuple(n for axis, n in enumerate(shape) if axis not in chosen.picked)
+    if chosen.added:
+        shape = list(shape)
+        for axis in chosen.added:
+            shape.insert(axis, 1)
+    elif chosen.axes and len(shape) == part.ndim:
+        return part
+    return reshaped(part, shape)
+
+
+def as_value(x, value):
+    """The assigned value, as a Variable of the type of `x`."""
+    if not isinstance(value, Variable):
+        if value is None or isinstance(value, (str, bytes)):
+            raise ArgumentTypeError(f"an element must be a number, got {kind_of(value)}")
+        return _core.to_variable(value, None, x.dtype)
+    return value.astype(x.dtype) if value.dtype != x.dtype else value
+
+
+def setitem(x, index, value):
+    """``x[index] = value``: the value is broadcast to the part and cast to the type of `x`.
+
+    Gradients flow to the earlier `x` and to the value. If an element is written more than once, the
+    last value counts, and only that one gets a gradient.
+    """
+    value = as_value(x, value)
+    try:
+        chosen = Selection(index, _core.dims(x))
+    except NotBasic:
+        write(x, index, value)
+    else:
+        chosen.write(x, value)
 
 
 def read(x, index):

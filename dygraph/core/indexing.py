@@ -1,12 +1,11 @@
-"""Reading and writing parts of a Variable, as NumPy does.
+"""Basic indices: ints, slices, Ellipsis and None become one slicing operator.
 
-Ints, slices, Ellipsis and None are resolved here and become one slicing operator. Arrays, lists and
-masks, also mixed with these, are handled by `index_arrays`.
+`index_arrays` has ``x[index]`` itself, with arrays, lists and masks.
 """
 
 from dygraph import _core
 from dygraph.autograd.recording import modes
-from dygraph.core import index_arrays, size_lists, sizes
+from dygraph.core import sizes
 from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
@@ -200,58 +199,3 @@ def as_tensor(n):
     if isinstance(n, Size):
         return n.tensor()
     return n.reshape([1]) if isinstance(n, Variable) else _core.literal([n], "int32")
-
-
-def getitem(x, index):
-    """``x[index]``: a new value, whose gradient flows back into the part that was read."""
-    shape = _core.dims(x)  # only to refuse indices outside
-    if type(index) is int and shape:
-        wrapped(index, 0, shape[0])
-        end = index + 1 if index != -1 else FAR
-        return ops.slice(x, axes=[0], starts=[index], ends=[end], decrease_axis=[0])
-    try:
-        chosen = Selection(index, shape)
-    except NotBasic:
-        return index_arrays.read(x, index)
-    part = chosen.read(x)
-    if size_lists.is_open(part):
-        if chosen.strided and chosen.picked:
-            gone = chosen.picked
-            part = ops.slice(
-                part, axes=gone, starts=[0] * len(gone), ends=[FAR] * len(gone), decrease_axis=gone
-            )
-        return index_arrays.with_axes(part, chosen.added)
-    shape = part.shape
-    if chosen.strided and chosen.picked:
-        shape = tuple(n for axis, n in enumerate(shape) if axis not in chosen.picked)
-    if chosen.added:
-        shape = list(shape)
-        for axis in chosen.added:
-            shape.insert(axis, 1)
-    elif chosen.axes and len(shape) == part.ndim:
-        return part
-    return index_arrays.reshaped(part, shape)
-
-
-def as_value(x, value):
-    """The assigned value, as a Variable of the type of `x`."""
-    if not isinstance(value, Variable):
-        if value is None or isinstance(value, (str, bytes)):
-            raise ArgumentTypeError(f"an element must be a number, got {kind_of(value)}")
-        return _core.to_variable(value, None, x.dtype)
-    return value.astype(x.dtype) if value.dtype != x.dtype else value
-
-
-def setitem(x, index, value):
-    """``x[index] = value``: the value is broadcast to the part and cast to the type of `x`.
-
-    Gradients flow to the earlier `x` and to the value. If an element is written more than once, the
-    last value counts, and only that one gets a gradient.
-    """
-    value = as_value(x, value)
-    try:
-        chosen = Selection(index, _core.dims(x))
-    except NotBasic:
-        index_arrays.write(x, index, value)
-    else:
-        chosen.write(x, value)

@@ -11,7 +11,7 @@ Examples
 >>> v.stop_gradient = False
 >>> np.sum(np.sqrt(v) * np.array([1.0, 10.0])).backward()
 >>> v.gradient()
-array([0.5, 2.5])
+array([0.5, 2.5], dtype=float32)
 """
 
 import operator

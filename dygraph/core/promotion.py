@@ -8,20 +8,33 @@ from dygraph.errors import ArgumentTypeError, kind_of
 __all__ = ["promote_types", "result_type"]
 
 Variable = _core.Variable
-_NUMBERS = ((bool, _core.bool_), (int, _core.int64), (float, _core.float32))
+_NUMBERS = {bool: _core.bool_, int: _core.int64}  # a float has the default type
+
+
+def default_float():
+    """This thread's float type; see `dygraph.set_default_dtype`."""
+    return _core.cast_floats_to() or _core.float32
 
 
 def floating(x):
-    """A Variable for a mean or a root: integers and bools as float32, as in true division."""
+    """For a mean or a root: integers and bools in the default type, as in true division."""
     dtype = x.dtype
-    return x if dtype is None or dtype.is_floating else x.astype("float32")
+    return x if dtype is None or dtype.is_floating else x.astype(default_float())
 
 
 def same_type(values):
-    """Variables of one type: numbers take the type of the Variables and arrays, which promote."""
+    """Variables of one type: numbers take the type of the Variables and arrays, which promote.
+
+    So do the floats of a list.
+    """
     typed = [float(v) if isinstance(v, np.float64) else v for v in values]
+    given = [v for v in typed if isinstance(v, (Variable, np.ndarray, np.generic))]
+    beside = result_type(*given) if given else None
     typed = [
-        v if isinstance(v, (Variable, bool, int, float)) else _core.to_variable(v) for v in typed
+        v
+        if isinstance(v, (Variable, bool, int, float))
+        else _core.to_variable(v, beside=beside if isinstance(v, (list, tuple)) else None)
+        for v in typed
     ]
     dtype = result_type(*typed)
     return [
@@ -65,7 +78,8 @@ def result_type(*values):
     """The promoted type of Variables, arrays, types and Python numbers.
 
     A Python number never changes the type of the others; only numbers give the widest of bool,
-    int64 and float32. A number must fit: a float with integers raises an error in the computation.
+    int64 and the default float type. A number must fit: a float with integers raises an error in
+    the computation.
 
     Parameters
     ----------
@@ -92,7 +106,7 @@ def result_type(*values):
     typed, weak = None, None
     for value in values:
         if type(value) in (bool, int, float):
-            own = next(dtype for kind, dtype in _NUMBERS if type(value) is kind)
+            own = _NUMBERS.get(type(value)) or default_float()
             weak = own if weak is None else _core.promote(weak, own)
             continue
         if isinstance(value, (list, tuple)):

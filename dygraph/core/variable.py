@@ -9,7 +9,7 @@ from dygraph.core import (
     exchange,
     foreign,
     in_place,
-    indexing,
+    index_arrays,
     size_lists,
     sizes,
     spellings,
@@ -71,7 +71,7 @@ def backward(self, grad=None, retain_graph=False, create_graph=False, backward_s
     >>> w.stop_gradient = False
     >>> (w * w).backward()
     >>> w.gradient()
-    array([6.])
+    array([6.], dtype=float32)
     """
     if isinstance(grad, BackwardStrategy):
         grad, backward_strategy = None, grad
@@ -139,7 +139,7 @@ def register_hook(self, hook):
     >>> handle = w.register_hook(lambda g: g * 2)
     >>> (w * w).backward()
     >>> w.gradient()
-    array([12.])
+    array([12.], dtype=float32)
     """
     if not callable(hook):
         raise ArgumentTypeError(
@@ -476,7 +476,7 @@ class Parameter(Variable):
     >>> w = dygraph.Parameter([3.0])
     >>> (w * w).backward()
     >>> w.gradient(), w.trainable
-    (array([6.]), True)
+    (array([6.], dtype=float32), True)
     """
 
     learning_rate = 1.0
@@ -559,8 +559,8 @@ _methods = {
     "__repr__": printing.text,
     "__format__": printing.formatted,
     "__dir__": spellings.listed,
-    "__getitem__": indexing.getitem,
-    "__setitem__": indexing.setitem,
+    "__getitem__": index_arrays.getitem,
+    "__setitem__": index_arrays.setitem,
     "__reduce_ex__": copies.reduce,
     "__deepcopy__": copies.deepcopy,
     "__copy__": copies.shallow_copy,

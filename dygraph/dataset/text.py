@@ -10,11 +10,12 @@ import re
 
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.inspect.shown import Shown
 
 __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]
 
 
-class DataType:
+class DataType(Shown):
     """The form of samples: ``NGRAM`` or ``SEQ``.
 
     >>> from dygraph.dataset import text
@@ -70,7 +71,8 @@ def build_dict(min_word_freq=5):
     return numbers
 
 
-def _reader(part, word_idx, n, data_type):
+def samples_of(sentences, word_idx, n, data_type):
+    """A reader of the words' indices; `sentences()` gives lists of words. See `train`."""
     check.integer(n, "n")
     check.choice(data_type, (NGRAM, SEQ), "data_type")
     if data_type == NGRAM and n < 1:
@@ -81,7 +83,7 @@ def _reader(part, word_idx, n, data_type):
 
     def reader():
         start, end, unknown = (word_idx[w] for w in ("<s>", "<e>", "<unk>"))
-        for words in _sentences(part):
+        for words in sentences():
             ids = [word_idx.get(w, unknown) for w in words]
             if data_type == NGRAM:
                 ids = [start, *ids, end]
@@ -113,7 +115,7 @@ def train(word_idx, n, data_type=NGRAM):
     >>> len(first), first[0] == words["<s>"]
     (3, True)
     """
-    return _reader("train", word_idx, n, data_type)
+    return samples_of(lambda: _sentences("train"), word_idx, n, data_type)
 
 
 def test(word_idx, n, data_type=NGRAM):
@@ -125,4 +127,4 @@ def test(word_idx, n, data_type=NGRAM):
     >>> before[0] == words["<s>"], behind[-1] == words["<e>"], before[1:] == behind[:-1]
     (True, True, True)
     """
-    return _reader("test", word_idx, n, data_type)
+    return samples_of(lambda: _sentences("test"), word_idx, n, data_type)

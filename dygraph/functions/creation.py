@@ -9,6 +9,7 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import base, check, size_lists
+from dygraph.core.promotion import default_float
 from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions.arguments import on_device, spelled
@@ -47,7 +48,7 @@ def sizes_of(shape, owner):
 def float_type(dtype, owner):
     """`dtype`, or this thread's float type; see `dygraph.set_default_dtype`."""
     if dtype is None:
-        return _core.cast_floats_to() or "float32"
+        return default_float()
     if type(dtype) is int:  # the number of a type in a program; here it is a misplaced size
         raise ArgumentTypeError(
             f"{owner}: dtype must be an element type such as 'float32', got int {dtype}"

@@ -1,4 +1,4 @@
-"""Losses of distances, similarities and margins; `dygraph.functions.losses` shows them with the others."""
+"""Losses of distances, similarities and margins; `losses` shows them with the others."""
 
 from dygraph import _core
 from dygraph.core import check
@@ -108,13 +108,19 @@ def soft_margin_loss(input, label, reduction="mean"):
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
     >>> loss = dygraph.ops.soft_margin_loss(score, label, reduction="none")
-    >>> loss.numpy().round(4).tolist()
+    >>> [round(v, 4) for v in loss.tolist()]
     [0.6931, 900.0]
     """
     input, label = same_shape("soft_margin_loss", input=input, label=label)
     score = input * label
     loss = ops.sigmoid_cross_entropy_with_logits(score, like(score, 1))
     return reduced(loss, reduction, "soft_margin_loss")
+
+
+def distance(a, b, p, epsilon, keepdim=False):
+    """The p-norm of ``a - b + epsilon`` along the last axis."""
+    powers = ops.pow(ops.abs(a - b + epsilon), factor=p)
+    return ops.pow(ops.reduce_sum(powers, dim=[-1], keep_dim=keepdim), factor=1 / p)
 
 
 def triplet_margin_loss(
@@ -144,14 +150,11 @@ def triplet_margin_loss(
     margin = check.number(margin, f"{owner}: margin")
     p = check.number(p, f"{owner}: p", 1)
 
-    def distance(a, b):
-        powers = ops.pow(ops.abs(a - b + epsilon), factor=p)
-        return ops.pow(ops.reduce_sum(powers, dim=[-1]), factor=1 / p)
-
-    far = distance(input, negative)
+    far = distance(input, negative, p, epsilon)
     if swap:
-        far = ops.elementwise_min(far, distance(positive, negative))
-    return reduced(ops.relu(distance(input, positive) - far + margin), reduction, owner)
+        far = ops.elementwise_min(far, distance(positive, negative, p, epsilon))
+    near = distance(input, positive, p, epsilon)
+    return reduced(ops.relu(near - far + margin), reduction, owner)
 
 
 def npair_loss(anchor, positive, labels, l2_reg=0.002):

@@ -252,7 +252,7 @@ def l2_normalize(x, axis, epsilon=1e-12, name=None):
 
     >>> import dygraph
     >>> dygraph.ops.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
-    array([0.6, 0.8])
+    array([0.6, 0.8], dtype=float32)
     """
     check.variable(x, "l2_normalize: x")
     axis = 0 if x.ndim == 1 else check.axis(axis, x.ndim, "l2_normalize: axis")

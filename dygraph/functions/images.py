@@ -479,10 +479,10 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
 
 
 def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
-    """Each value divided by a power of the squares in the channels around it.
+    """Each value divided by a power of the mean square of the channels around it.
 
-    ``input / (k + alpha * sum of the squares in size channels around) ** beta`` (Krizhevsky,
-    Sutskever and Hinton, 2012).
+    ``input / (k + alpha * mean of the squares of size channels around) ** beta``, with 0 beyond the
+    channels. The paper (Krizhevsky, Sutskever and Hinton, 2012) and Fluid's `lrn` take the sum.
 
     Parameters
     ----------
@@ -500,11 +500,13 @@ def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
     Examples
     --------
     >>> import dygraph
-    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
-    >>> dygraph.ops.local_response_norm(x, alpha=3.0, beta=0.5).tolist()
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 15 / 5)
+    >>> dygraph.ops.local_response_norm(x, alpha=15.0, beta=0.5).tolist()
     [[[[0.5, 0.5]]]]
     """
     require_axes(input, 2, "local_response_norm")
+    size = check.integer(size, "local_response_norm: size", 1)
+    alpha = check.number(alpha, "local_response_norm: alpha") / size
     return ops.lrn(input, n=size, k=k, alpha=alpha, beta=beta)[0]
 
 

@@ -52,7 +52,7 @@ def square_error_cost(input, label):
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
     >>> dygraph.ops.square_error_cost(x, y).numpy()
-    array([0., 4.])
+    array([0., 4.], dtype=float32)
     """
     input, label = same_shape("square_error_cost", input=input, label=label)
     return ops.square(input - label)
@@ -126,7 +126,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     >>> import dygraph
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
     >>> loss = dygraph.ops.binary_cross_entropy(p, label, reduction="none")
-    >>> loss.numpy().round(4).tolist()  # log(2) and log(4)
+    >>> [round(v, 4) for v in loss.tolist()]  # log(2) and log(4)
     [0.6931, 1.3863]
     """
     input, label = same_shape("binary_cross_entropy", input=input, label=label)
@@ -152,7 +152,7 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None,
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
     >>> loss = dygraph.ops.binary_cross_entropy_with_logits(score, label, reduction="none")
-    >>> loss.numpy().round(4).tolist()
+    >>> [round(v, 4) for v in loss.tolist()]
     [0.6931, 900.0]
     """
     owner = "binary_cross_entropy_with_logits"

@@ -42,7 +42,7 @@ def einsum(equation, *operands):
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
     >>> dygraph.einsum("ij->j", x).numpy(), dygraph.einsum("ii", x).numpy().item()
-    (array([4., 6.]), 5.0)
+    (array([4., 6.], dtype=float32), 5.0)
     """
     if not isinstance(equation, str):
         raise ArgumentTypeError(f"einsum: equation must be a string, got {kind_of(equation)}")
@@ -91,7 +91,7 @@ def cross(x, y, axis=None):
     >>> import dygraph
     >>> a, b = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
     >>> dygraph.cross(a, b).numpy()
-    array([0., 0., 1.])
+    array([0., 0., 1.], dtype=float32)
     """
     if axis is None:
         return ops.cross(x, y)
@@ -161,7 +161,7 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     >>> import dygraph
     >>> x = dygraph.to_variable([[3.0, 4.0], [0.0, 5.0]])
     >>> dygraph.ops.norm(x, axis=1).numpy()
-    array([5., 5.])
+    array([5., 5.], dtype=float32)
     """
     if spellings:
         axis, keepdim = spelled("norm", spellings, axis=axis, keepdims=keepdim)

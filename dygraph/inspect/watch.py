@@ -14,7 +14,8 @@ from dygraph import _core
 __all__ = ["detect_anomaly"]
 
 # contextlib is between the user's ``with`` and the library's generator.
-_OWN = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN = (_ROOT + os.sep, contextlib.__file__)
 _core.set_own_folders(_OWN)
 
 

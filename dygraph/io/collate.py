@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 
 from dygraph import _core
+from dygraph.core.promotion import default_float
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = ["default_collate"]
@@ -21,8 +22,8 @@ def default_collate(samples, ragged=()):
     """Make a batch of a list of samples.
 
     Arrays, Variables and numbers are stacked along a new first axis; dicts, tuples and lists are
-    collated by member; strings, bytes and None stay lists. Python floats become float32, ints
-    int64.
+    collated by member; strings, bytes and None stay lists. Python floats take the default
+    type, float32 unless set; ints are int64.
 
     Parameters
     ----------
@@ -104,8 +105,8 @@ def _array(value, where):
     if isinstance(value, (bool, np.bool_)):
         return np.asarray(value, "bool")
     if isinstance(value, numbers.Number) and not isinstance(value, np.generic):
-        kind = "int64" if isinstance(value, numbers.Integral) else "float32"
-        return np.asarray(value, kind)
+        floats = "float64" if default_float() == "float64" else "float32"
+        return np.asarray(value, "int64" if isinstance(value, numbers.Integral) else floats)
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value)
     if isinstance(value, _core.Variable):

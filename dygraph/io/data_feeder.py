@@ -5,6 +5,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["DataFeeder", "create_lod_tensor", "create_random_int_lodtensor"]
 
@@ -55,8 +56,8 @@ class _Field:
                 f"{self.dtype or 'one type'}, got others ({str(error)[:100]}). Sequences of "
                 "different lengths need lod_level"
             ) from None
-        if self.dtype is None and array.dtype == "float64" and _is_plain(rows):
-            array = array.astype("float32")
+        if self.dtype is None and array.dtype.kind == "f":
+            array = np.asarray(_core.to_variable(rows))  # Python's floats in the default type
         array = self._shaped(array)
         lod = [np.cumsum([0, *level]).tolist() for level in lengths]
         return _core.to_variable(array, lod or None)
@@ -95,13 +96,7 @@ class _Field:
                                            else row))  # fmt: skip
 
 
-def _is_plain(rows):
-    while isinstance(rows, (list, tuple)) and rows:
-        rows = rows[0]
-    return isinstance(rows, float)
-
-
-class DataFeeder:
+class DataFeeder(Shown):
     """Converts lists of samples, as of Fluid's batched readers, to Variables by name.
 
     Parameters
@@ -222,7 +217,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
                 f"{what}: the sequences must have the lengths {levels[-1]}, got {lengths}"
             )
         rows = [row for seq in data for row in seq]
-        data = np.asarray(rows, None if rows else "int64")
+        data = np.asarray(_core.to_variable(rows)) if rows else np.empty(0, "int64")
         data = data.reshape(-1, 1) if data.ndim == 1 else data
     elif not isinstance(data, (np.ndarray, _core.Variable)):
         raise ArgumentTypeError(

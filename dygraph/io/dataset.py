@@ -7,6 +7,7 @@ import numpy as np
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "ConcatDataset",
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-class Dataset:
+class Dataset(Shown):
     """Samples by index: subclasses define ``__getitem__`` and ``__len__``.
 
     Any object with both methods, such as a list, is a data set.
@@ -48,7 +49,7 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset:
+class IterableDataset(Shown):
     """A stream of samples: subclasses define ``__iter__``.
 
     With several workers, each one reads the whole stream and keeps its own share of the batches, so

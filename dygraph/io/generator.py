@@ -3,13 +3,14 @@
 from dygraph import reader
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.inspect.shown import Shown
 from dygraph.io.collate import gather, to_variables
 from dygraph.io.data_feeder import DataFeeder
 
 __all__ = ["GeneratorLoader"]
 
 
-class GeneratorLoader:
+class GeneratorLoader(Shown):
     """Batches of a reader. Made by `DataLoader.from_generator`; set its reader, then iterate.
 
     >>> from dygraph import io

@@ -10,6 +10,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown, text
 from dygraph.io.pools import Processes, Serial, Threads
 from dygraph.io.sampler import BatchSampler
 from dygraph.io.worker import END, Failure, Job, raise_failure
@@ -17,7 +18,7 @@ from dygraph.io.worker import END, Failure, Job, raise_failure
 __all__ = ["DataLoader"]
 
 
-class DataLoader(check.NamedArguments):
+class DataLoader(Shown, check.NamedArguments):
     """Batches of a data set as Variables. Iterate over it once per epoch.
 
     Order and content of the batches depend on the seed and the epoch, never on the number, kind or
@@ -121,7 +122,7 @@ class DataLoader(check.NamedArguments):
         self.collate_fn, self.ragged, self.worker_init_fn = collate_fn, ragged, worker_init_fn
         self.seed = _new_seed() if seed is None else check.integer(seed, "DataLoader: seed", 0)
         self.batch_size = check.integer(batch_size, "DataLoader: batch_size", 1)
-        self.drop_last = bool(drop_last)
+        self.drop_last, self.shuffle = bool(drop_last), bool(shuffle)
         self.is_stream = not hasattr(dataset, "__getitem__")
         self._set_order(shuffle, sampler, batch_sampler)
         self._epoch = self._done = 0
@@ -176,6 +177,9 @@ class DataLoader(check.NamedArguments):
         from dygraph.io.generator import GeneratorLoader
 
         return GeneratorLoader(feed_list, capacity, return_list)
+
+    def __repr__(self):
+        return text(self, without=["batch_sampler", "seed"])
 
     def __len__(self):
         if self.is_stream:

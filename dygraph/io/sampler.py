@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = [
     "BatchSampler",
@@ -15,7 +16,7 @@ __all__ = [
 ]
 
 
-class Sampler:
+class Sampler(Shown):
     """Indices of samples in some order: subclasses define ``__iter__`` and ``__len__``.
 
     A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so the

@@ -10,6 +10,7 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.errors import PreconditionNotMetError
+from dygraph.inspect.shown import Shown
 from dygraph.io.collate import gather, to_variables
 from dygraph.io.sampler import batches
 
@@ -19,7 +20,7 @@ END = "end of the stream"
 _local = threading.local()
 
 
-class WorkerInfo:
+class WorkerInfo(Shown):
     """The current worker: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``.
 
     >>> from dygraph import io

@@ -8,6 +8,7 @@ import os
 
 from dygraph import _core
 from dygraph.errors import DygraphError, OutOfRangeError
+from dygraph.inspect.shown import Shown
 from dygraph.jit import open_axes, tracing
 from dygraph.jit.input_spec import InputSpec
 
@@ -264,7 +265,7 @@ def declarative(dygraph_func=None):
     return to_static(dygraph_func)
 
 
-class ProgramTranslator:
+class ProgramTranslator(Shown):
     """Fluid's switch for all captured functions; a singleton.
 
     Examples
@@ -369,6 +370,9 @@ class TracedLayer:
         self._prepared = None
         self._program = None
         self.scope = scope
+
+    def __repr__(self):
+        return f"TracedLayer({', '.join(self.feed_names)} -> {', '.join(self.fetch_names)})"
 
     @staticmethod
     def trace(layer, inputs, dims=None):

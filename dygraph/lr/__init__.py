@@ -1,18 +1,13 @@
 """Schedules for ``learning_rate`` of an optimizer.
 
-There are three kinds, which differ in the call that advances them:
+All have one protocol: ``schedule()``, ``get_lr()`` and ``last_lr`` are the rate of the next step,
+``step()`` advances, after each batch or each epoch as the schedule is meant, ``state_dict()`` holds
+plain numbers. Eager optimizers, optimizers of programs and `Model.fit` take any of them. Two kinds
+add to it:
 
-* Fluid's per step (`NoamDecay` ... `LinearLrWarmup`): each call, so each step of the optimizer,
-  gives
-  the rate and moves on by `step`;
-* Fluid's per epoch (`StepDecay`, `MultiStepDecay`, `LambdaDecay`, moved by ``epoch()``, and
-  `ReduceLROnPlateau`, moved by ``step(loss)``): a call only gives the rate;
-* those with a ``last_epoch`` (`OneCycleLR`, `CyclicLR`, `CosineAnnealingDecay`, `LinearWarmup`): a
-  call
-  only gives the rate, ``step()`` moves on, after each batch or each epoch as the schedule is meant.
-
-``get_lr()`` returns the rate of the next step without advancing. ``state_dict()`` holds plain
-numbers.
+* Fluid's per step (`NoamDecay` ... `LinearLrWarmup`) advance by themselves with each step of the
+  optimizer; ``step()`` after it changes nothing more;
+* `ReduceLROnPlateau` takes the loss, ``step(loss)``.
 
 Examples
 --------

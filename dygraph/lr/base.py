@@ -2,12 +2,42 @@
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect import shown
 
 
 class Schedule:
-    """Base of all schedules: their state."""
+    """Base of all schedules, and what they have in common.
 
+    ``schedule()`` and ``get_lr()`` give the rate of the next step, ``step()`` advances,
+    ``state_dict()`` is what changes. Fluid's schedules per step advance with each call as well;
+    see `LearningRateDecay`.
+
+    Attributes
+    ----------
+    last_lr : float
+        The rate, as ``get_lr()`` gives it.
+    unit : {"step", "epoch"}
+        What `Model.fit` advances it by.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rate = dygraph.lr.StepDecay(1.0, step_size=1, decay_rate=0.5)
+    >>> rate.step()
+    >>> rate(), rate.get_lr(), rate.last_lr, rate.get_last_lr()
+    (0.5, 0.5, 0.5, [0.5])
+    """
+
+    unit = "step"
     _keys: tuple[str, ...] = ()  # attributes that change
+
+    def get_lr(self):
+        """The rate of the next step, without advancing."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
+
+    def get_last_lr(self):
+        """`get_lr` as a list of one number, as torch's schedulers give it."""
+        return [self.get_lr()]
 
     def state_dict(self):
         """The changing numbers by name; an inner schedule is under ``learning_rate``."""
@@ -33,11 +63,12 @@ class Schedule:
         for key in self._keys:
             setattr(self, key, state_dict[key])
 
-    set_dict = load = set_state_dict
+    set_dict = load = load_state_dict = set_state_dict
 
     def __repr__(self):
-        state = ", ".join(f"{key}={getattr(self, key)}" for key in self._keys)
-        return f"{type(self).__name__}({state})"
+        inner = getattr(self, "_inner", None)
+        more = {} if inner is None else {"learning_rate": inner}
+        return shown.text(self, **more, **{key: getattr(self, key) for key in self._keys})
 
 
 def positive(value, what):

@@ -26,6 +26,7 @@ class LRScheduler(Schedule):
 
     def __init__(self, learning_rate=0.1, last_epoch=-1, verbose=False):
         self.base_lr = rate_of(self, learning_rate)
+        self.__dict__.setdefault("learning_rate", self.base_lr)
         self.last_epoch = check.integer(last_epoch, f"{type(self).__name__}: last_epoch", -1)
         self.verbose = False
         self.step()
@@ -75,8 +76,7 @@ class CosineAnnealingDecay(LRScheduler):
 
 class LinearWarmup(LRScheduler):
     """``start_lr + (end_lr - start_lr) * epoch / warmup_steps`` for epochs below `warmup_steps`,
-    then
-    `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there.
+    then `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there.
 
     >>> import dygraph
     >>> rate = dygraph.lr.LinearWarmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=1.0)
@@ -111,8 +111,7 @@ class LinearWarmup(LRScheduler):
 
 class OneCycleLR(LRScheduler):
     """Up from ``max_learning_rate / divide_factor`` and down to `end_learning_rate` in
-    `total_steps`
-    (Smith and Topin, 2018).
+    `total_steps` (Smith and Topin, 2018).
 
     The rise takes `phase_pct` of the steps; with `three_phase` the fall to the start takes as many,
     and the rest goes on to the end. `anneal_strategy` is 'cos' or 'linear'.
@@ -144,7 +143,7 @@ class OneCycleLR(LRScheduler):
         last_epoch=-1,
         verbose=False,
     ):
-        most = rate_of(self, max_learning_rate, "max_learning_rate")
+        most = self.max_learning_rate = rate_of(self, max_learning_rate, "max_learning_rate")
         self.total_steps = check.integer(total_steps, "OneCycleLR: total_steps", 1)
         first = most / positive(divide_factor, "OneCycleLR: divide_factor")
         end = rate_of(self, end_learning_rate, "end_learning_rate")
@@ -215,10 +214,11 @@ class CyclicLR(LRScheduler):
         last_epoch=-1,
         verbose=False,
     ):
-        self.max_lr = rate_of(self, max_learning_rate, "max_learning_rate")
-        self._up = positive(step_size_up, "CyclicLR: step_size_up")
+        self.base_learning_rate = base_learning_rate
+        self.max_learning_rate = rate_of(self, max_learning_rate, "max_learning_rate")
+        self._step_size_up = positive(step_size_up, "CyclicLR: step_size_up")
         down = step_size_up if step_size_down is None else step_size_down
-        self._down = positive(down, "CyclicLR: step_size_down")
+        self._step_size_down = positive(down, "CyclicLR: step_size_down")
         modes = ("triangular", "triangular2", "exp_range")
         self._mode = check.choice(mode, modes, "CyclicLR: mode")
         self._gamma = positive(exp_gamma, "CyclicLR: exp_gamma")
@@ -231,10 +231,13 @@ class CyclicLR(LRScheduler):
         super().__init__(base_learning_rate, last_epoch, verbose)
 
     def _rate_at(self, epoch):
-        length = self._up + self._down
+        length = self._step_size_up + self._step_size_down
         cycle = 1 + math.floor(epoch / length)
         at = epoch - (cycle - 1) * length
-        height = at / self._up if at <= self._up else (length - at) / self._down
+        if at <= self._step_size_up:
+            height = at / self._step_size_up
+        else:
+            height = (length - at) / self._step_size_down
         if self._scale_fn is not None:
             number = cycle if self._by == "cycle" else epoch
             scale = check.number(self._scale_fn(number), "CyclicLR: scale_fn()")
@@ -244,4 +247,4 @@ class CyclicLR(LRScheduler):
                 "triangular2": 0.5 ** (cycle - 1),
                 "exp_range": self._gamma**epoch,
             }[self._mode]
-        return self.base_lr + (self.max_lr - self.base_lr) * height * scale
+        return self.base_lr + (self.max_learning_rate - self.base_lr) * height * scale

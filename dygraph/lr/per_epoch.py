@@ -1,4 +1,4 @@
-"""Fluid's schedules that ``epoch()`` or ``step(loss)`` advances."""
+"""Fluid's schedules per epoch, which ``step()`` or ``step(loss)`` advances."""
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -6,10 +6,11 @@ from dygraph.lr.base import Schedule, rate_of
 
 
 class _ByEpoch(Schedule):
+    unit = "epoch"
     _keys = ("epoch_num", "last_lr")
 
     def __init__(self, learning_rate):
-        self.base_lr = rate_of(self, learning_rate)
+        self.base_lr = self.learning_rate = rate_of(self, learning_rate)
         self.epoch_num = -1
         self.epoch()
 
@@ -22,20 +23,24 @@ class _ByEpoch(Schedule):
         self.epoch_num = self.epoch_num + 1 if epoch is None else check.integer(epoch, name, 0)
         self.last_lr = self._rate_at(self.epoch_num)
 
+    def step(self, epoch=None):
+        """Advance to the next epoch, or to the given one."""
+        self.epoch(epoch)
+
     def get_lr(self):
         """The rate of this epoch."""
         return self.last_lr
 
 
 class StepDecay(_ByEpoch):
-    """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``epoch()`` after each
-    epoch.
+    """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``step()`` after
+    each epoch.
 
     >>> import dygraph
     >>> rate = dygraph.lr.StepDecay(1.0, step_size=2, decay_rate=0.5)
     >>> for _ in range(4):
     ...     print(rate())
-    ...     rate.epoch()
+    ...     rate.step()
     1.0
     1.0
     0.5
@@ -52,14 +57,14 @@ class StepDecay(_ByEpoch):
 
 
 class MultiStepDecay(_ByEpoch):
-    """``learning_rate * decay_rate^k`` after k of the `milestones`. Call ``epoch()`` after each
-    epoch.
+    """``learning_rate * decay_rate^k`` after k of the `milestones`. Call ``step()`` after
+    each epoch.
 
     >>> import dygraph
     >>> rate = dygraph.lr.MultiStepDecay(1.0, milestones=[1, 3], decay_rate=0.5)
     >>> for _ in range(4):
     ...     print(rate())
-    ...     rate.epoch()
+    ...     rate.step()
     1.0
     0.5
     0.5
@@ -82,11 +87,11 @@ class MultiStepDecay(_ByEpoch):
 
 
 class LambdaDecay(_ByEpoch):
-    """``learning_rate * lr_lambda(epoch)``. Call ``epoch()`` after each epoch.
+    """``learning_rate * lr_lambda(epoch)``. Call ``step()`` after each epoch.
 
     >>> import dygraph
     >>> rate = dygraph.lr.LambdaDecay(1.0, lambda epoch: 1 / (epoch + 1))
-    >>> rate.epoch()
+    >>> rate.step()
     >>> rate()
     0.5
     """
@@ -128,6 +133,7 @@ class ReduceLROnPlateau(Schedule):
     0.5
     """
 
+    unit = "epoch"
     _keys = ("cooldown_counter", "best_loss", "num_bad_epochs", "epoch_num", "learning_rate")
 
     def __init__(
@@ -164,6 +170,11 @@ class ReduceLROnPlateau(Schedule):
 
     def get_lr(self):
         """The current rate."""
+        return self.learning_rate
+
+    @property
+    def last_lr(self):
+        """As `get_lr`."""
         return self.learning_rate
 
     def step(self, loss):

@@ -3,15 +3,18 @@
 import math
 
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
 
 
 class LearningRateDecay(Schedule):
-    """Base of the schedules that each call advances. A subclass defines ``step()``, the rate at
-    ``step_num``.
+    """Base of the schedules that each call, so each step of the optimizer, advances.
 
-    `begin` is the first ``step_num``, `step` the increment of a call; `dtype` is not used.
+    A loop in torch's manner may call ``step()`` after each step of the optimizer: it advances where
+    no call has, and is refused where several have, since the schedule counts steps.
+
+    A subclass defines ``step()`` as in Fluid, the rate at ``step_num``. `begin` is the first
+    ``step_num``, `step` the increment of a call; `dtype` is not used.
 
     >>> import dygraph
     >>> class Halving(dygraph.lr.LearningRateDecay):
@@ -23,23 +26,51 @@ class LearningRateDecay(Schedule):
     """
 
     _keys = ("step_num",)
+    _calls = 0  # since the last step()
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls) and "_rate" not in vars(cls):
+            cls._rate = cls.step
 
     def __init__(self, begin=0, step=1, dtype="float32"):
         self.step_num = check.integer(begin, f"{type(self).__name__}: begin")
         self.step_size = check.integer(step, f"{type(self).__name__}: step", 1)
 
     def __call__(self):
-        rate = self.step()
-        self.step_num += self.step_size
+        rate = self._rate()
+        self._advance()
+        self._calls += 1
         return rate
+
+    def _advance(self):
+        self.step_num += self.step_size
 
     def get_lr(self):
         """The rate of the next call, without advancing."""
-        return self.step()
+        return self._rate()
+
+    @property
+    def last_lr(self):
+        """As `get_lr`."""
+        return self._rate()
 
     def step(self):
+        """Advance by one step, unless the optimizer's step has done so."""
+        name, calls = type(self).__name__, self._calls
+        if calls > 1:
+            raise PreconditionNotMetError(
+                f"{name}.step: the optimizer's steps advance {name}, and step() may follow each of "
+                f"them, but {calls} came since the last one. Leave step() out and count in steps, "
+                "or take a schedule per epoch, such as dygraph.lr.LambdaDecay"
+            )
+        self._calls = 0
+        if not calls:
+            self._advance()
+
+    def _rate(self):
         """The rate at ``step_num``."""
-        raise NotImplementedError(f"{type(self).__name__} must define step()")
+        raise NotImplementedError(f"{type(self).__name__} must define step(), the rate")
 
 
 class NoamDecay(LearningRateDecay):
@@ -58,7 +89,7 @@ class NoamDecay(LearningRateDecay):
         self.d_model = positive(d_model, "NoamDecay: d_model")
         self.warmup_steps = positive(warmup_steps, "NoamDecay: warmup_steps")
 
-    def step(self):
+    def _rate(self):
         n = self.step_num
         first = n**-0.5 if n > 0 else math.inf  # step 0 has the rate 0
         rising = n * self.warmup_steps**-1.5
@@ -88,7 +119,7 @@ class PiecewiseDecay(LearningRateDecay):
                 f"{len(self.boundaries) + 1}, got {len(self.values)}"
             )
 
-    def step(self):
+    def _rate(self):
         for boundary, value in zip(self.boundaries, self.values, strict=False):
             if self.step_num < boundary:
                 return value
@@ -128,7 +159,7 @@ class NaturalExpDecay(_ByDecaySteps):
     [1.0, 1.0, 0.3679, 0.3679]
     """
 
-    def step(self):
+    def _rate(self):
         return self.learning_rate * math.exp(-self.decay_rate * self._periods())
 
 
@@ -141,7 +172,7 @@ class ExponentialDecay(_ByDecaySteps):
     [1.0, 0.5, 0.25, 0.125]
     """
 
-    def step(self):
+    def _rate(self):
         return self.learning_rate * self.decay_rate ** self._periods()
 
 
@@ -155,7 +186,7 @@ class InverseTimeDecay(_ByDecaySteps):
     [1.0, 0.5, 0.3333, 0.25]
     """
 
-    def step(self):
+    def _rate(self):
         return self.learning_rate / (1 + self.decay_rate * self._periods())
 
 
@@ -187,7 +218,7 @@ class PolynomialDecay(LearningRateDecay):
         self.power = check.number(power, "PolynomialDecay: power", 0)
         self.cycle = bool(cycle)
 
-    def step(self):
+    def _rate(self):
         n, length = self.step_num, self.decay_steps
         if self.cycle:
             length *= max(1, math.ceil(n / length))
@@ -213,7 +244,7 @@ class CosineDecay(LearningRateDecay):
         self.step_each_epoch = positive(step_each_epoch, "CosineDecay: step_each_epoch")
         self.epochs = positive(epochs, "CosineDecay: epochs")
 
-    def step(self):
+    def _rate(self):
         epoch = math.floor(self.step_num / self.step_each_epoch)
         return self.learning_rate * 0.5 * (math.cos(epoch * math.pi / self.epochs) + 1)
 
@@ -241,14 +272,13 @@ class LinearLrWarmup(LearningRateDecay):
                 f"LinearLrWarmup: end_lr must be at least start_lr {start_lr}, got {end_lr}"
             )
 
-    def __call__(self):
-        rate = super().__call__()
+    def _advance(self):
+        super()._advance()
         if self._inner is not None:
-            self._inner()
-        return rate
+            self._inner._advance()
 
-    def step(self):
+    def _rate(self):
         if self.step_num < self.warmup_steps:
             rise = (self.end_lr - self.start_lr) / self.warmup_steps
             return rise * self.step_num + self.start_lr
-        return self._inner.step() if self._inner is not None else self.learning_rate
+        return self._inner.get_lr() if self._inner is not None else self.learning_rate

@@ -3,7 +3,6 @@
 from dygraph.core import spellings
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.nn import clip as clip
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
@@ -15,6 +14,9 @@ from dygraph.nn.pooling import *
 
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
+    from dygraph.nn import functional as functional
+    from dygraph.nn.attention import *
+    from dygraph.nn.clip import *
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
+    "attention": "MultiHeadAttention scaled_dot_product_attention",
+    "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
@@ -32,22 +36,39 @@ _LAZY = {
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
     "rnn": "BiRNN GRU GRUCell GRUUnit LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
     "spectral": "SpectralNorm",
-    "transformer": "MultiHeadAttention Transformer TransformerDecoder TransformerDecoderLayer "
-    "TransformerEncoder TransformerEncoderLayer scaled_dot_product_attention",
+    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+    "TransformerEncoderLayer",
     "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)
+# Names of PyTorch that are far from ours.
+_OTHERS = {
+    "ConvTranspose1d": "Conv1DTranspose",
+    "ConvTranspose2d": "Conv2DTranspose",
+    "ConvTranspose3d": "Conv3DTranspose",
+    "Module": "Layer",
+    "ModuleDict": "LayerDict",
+    "ModuleList": "LayerList",
+    "Parameter": "Layer's create_parameter(), or dygraph.Parameter",
+    "ZeroPad2d": "Pad2D",
+}
 
 __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_LAZY_NAMES])
 
 
 def __getattr__(name):
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module("dygraph.nn.functional")
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    if name in _OTHERS:
+        hint = f" It is nn.{_OTHERS[name]} here"
     hint = f" {spellings.OF_NN[name]}" if name in spellings.OF_NN else hint
     raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY_NAMES, "functional"})

@@ -71,15 +71,16 @@ class _Elementwise(Layer):
 
     _op: str | None = None
 
-    def __init__(self, **attrs):
+    def __init__(self):
         super().__init__()
-        self._attrs = attrs
+        self._attrs = {}
 
     def forward(self, input):
         return getattr(ops, self._op)(input, **self._attrs)
 
     def extra_repr(self):
-        return ", ".join(f"{name}={value}" for name, value in self._attrs.items())
+        names = {"lambda": "threshold"}  # an operator's name that is a word of Python
+        return ", ".join(f"{names.get(n, n)}={value}" for n, value in self._attrs.items())
 
 
 def _number(value, layer, name, least=None):
@@ -135,7 +136,7 @@ class ELU(_Elementwise):
     """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)``. Clevert et al., 2016.
 
     >>> import dygraph
-    >>> dygraph.nn.ELU()(dygraph.to_variable([-99.0, -1.0, 2.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.ELU()(dygraph.to_variable([-99.0, -1.0, 2.0])).tolist()]
     [-1.0, -0.6321, 2.0]
     """
 
@@ -152,7 +153,7 @@ class SELU(_Elementwise):
     """``scale * elu(x, alpha)`` with the constants that keep mean and variance. Klambauer, 2017.
 
     >>> import dygraph
-    >>> dygraph.nn.SELU()(dygraph.to_variable([-99.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.SELU()(dygraph.to_variable([-99.0, 1.0])).tolist()]
     [-1.7581, 1.0507]
     """
 
@@ -169,22 +170,28 @@ class SELU(_Elementwise):
 class GELU(_Elementwise):
     """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016.
 
+    `approximate` is a bool as in Paddle, or ``'none'`` or ``'tanh'`` as in PyTorch.
+
     >>> import dygraph
-    >>> dygraph.nn.GELU()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.GELU()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.8413]
     """
 
     _op = "gelu"
 
     def __init__(self, approximate=False):
-        super().__init__(approximate=bool(approximate))
+        if isinstance(approximate, str):
+            names = ("none", "tanh")
+            approximate = check.choice(approximate, names, "GELU: approximate") == "tanh"
+        super().__init__()
+        self._attrs = {"approximate": check.flag(approximate, "GELU: approximate")}
 
 
 class SiLU(_Elementwise):
     """``x * sigmoid(x)``.
 
     >>> import dygraph
-    >>> dygraph.nn.SiLU()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.SiLU()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.7311]
     """
 
@@ -195,7 +202,7 @@ class Swish(_Elementwise):
     """``x * sigmoid(beta * x)``. Ramachandran et al., 2017.
 
     >>> import dygraph
-    >>> dygraph.nn.Swish(beta=2.0)(dygraph.to_variable([0.0, 0.5])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Swish(beta=2.0)(dygraph.to_variable([0.0, 0.5])).tolist()]
     [0.0, 0.3655]
     """
 
@@ -212,7 +219,7 @@ class Mish(_Elementwise):
     """``x * tanh(softplus(x))``. Misra, 2019.
 
     >>> import dygraph
-    >>> dygraph.nn.Mish()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Mish()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.8651]
     """
 
@@ -239,7 +246,7 @@ class Hardswish(_Elementwise):
 
 
 class Hardsigmoid(_Elementwise):
-    """``min(max(slope * x + offset, 0), 1)``, with Fluid's defaults.
+    """``min(max(slope * x + offset, 0), 1)``; the default slope is PyTorch's and Paddle 2's.
 
     >>> import dygraph
     >>> dygraph.nn.Hardsigmoid(0.25)(dygraph.to_variable([-3.0, 1.0, 3.0])).tolist()
@@ -248,7 +255,7 @@ class Hardsigmoid(_Elementwise):
 
     _op = "hard_sigmoid"
 
-    def __init__(self, slope=0.2, offset=0.5):
+    def __init__(self, slope=1 / 6, offset=0.5):
         super().__init__()
         self._attrs = {
             "slope": _number(slope, self, "slope"),
@@ -294,7 +301,7 @@ class Tanhshrink(_Elementwise):
     """``x - tanh(x)``.
 
     >>> import dygraph
-    >>> dygraph.nn.Tanhshrink()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Tanhshrink()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.2384]
     """
 
@@ -322,7 +329,7 @@ class Softplus(_Elementwise):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
 
     >>> import dygraph
-    >>> dygraph.nn.Softplus()(dygraph.to_variable([0.0, 50.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Softplus()(dygraph.to_variable([0.0, 50.0])).tolist()]
     [0.6931, 50.0]
     """
 
@@ -351,7 +358,7 @@ class LogSigmoid(_Elementwise):
     """``log(1 / (1 + exp(-x)))``, without overflow for any ``x``.
 
     >>> import dygraph
-    >>> dygraph.nn.LogSigmoid()(dygraph.to_variable([0.0, -900.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.LogSigmoid()(dygraph.to_variable([0.0, -900.0])).tolist()]
     [-0.6931, -900.0]
     """
 
@@ -362,7 +369,7 @@ class Sigmoid(_Elementwise):
     """``1 / (1 + exp(-x))``.
 
     >>> import dygraph
-    >>> dygraph.nn.Sigmoid()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Sigmoid()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.5, 0.7311]
     """
 
@@ -373,7 +380,7 @@ class Tanh(_Elementwise):
     """The hyperbolic tangent.
 
     >>> import dygraph
-    >>> dygraph.nn.Tanh()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.Tanh()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.7616]
     """
 
@@ -392,15 +399,17 @@ class Softmax(_Elementwise):
     _op = "softmax"
 
     def __init__(self, axis=-1):
-        super().__init__(axis=check.integer(axis, f"{type(self).__name__}: axis"))
+        super().__init__()
+        self._attrs = {"axis": check.integer(axis, f"{type(self).__name__}: axis")}
 
 
 class LogSoftmax(Softmax):
     """``x - log(sum(exp(x)))`` along `axis`: the logarithm of softmax.
 
     >>> import dygraph
-    >>> dygraph.nn.LogSoftmax()(dygraph.to_variable([[0.0, 0.0]])).numpy().round(4).tolist()
-    [[-0.6931, -0.6931]]
+    >>> (logs,) = dygraph.nn.LogSoftmax()(dygraph.to_variable([[0.0, 0.0]])).tolist()
+    >>> [round(v, 4) for v in logs]
+    [-0.6931, -0.6931]
     """
 
     _op = "log_softmax"
@@ -427,10 +436,11 @@ class Maxout(_Elementwise):
     _op = "maxout"
 
     def __init__(self, groups, axis=1):
-        super().__init__(
-            groups=check.integer(groups, "Maxout: groups", 1),
-            axis=check.integer(axis, "Maxout: axis"),
-        )
+        super().__init__()
+        self._attrs = {
+            "groups": check.integer(groups, "Maxout: groups", 1),
+            "axis": check.integer(axis, "Maxout: axis"),
+        }
 
 
 class PRelu(Layer):
@@ -486,7 +496,10 @@ class PRelu(Layer):
         return ops.prelu(input, self.weight, mode=self._mode, data_format=self._format)
 
     def extra_repr(self):
-        return f"mode='{self._mode}', slopes={self.weight.size}"
+        shape = {"channel": f", channel={self.weight.size}"}
+        if self._mode == "element":
+            return f"mode='element', input_shape={list(self.weight.shape)}"
+        return f"mode='{self._mode}'{shape.get(self._mode, '')}"
 
 
 class PReLU(PRelu):
@@ -528,3 +541,6 @@ class PReLU(PRelu):
             self.weight.set_value(
                 ops.fill_any_like(self.weight, value=check.number(init, "PReLU: init"))
             )
+
+    def extra_repr(self):
+        return f"{self.weight.size}"

@@ -2,16 +2,10 @@
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.core.variable import Parameter
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import InvalidArgumentError
+from dygraph.inspect.shown import Shown
 
-__all__ = [
-    "ErrorClipByValue",
-    "GradientClipByGlobalNorm",
-    "GradientClipByNorm",
-    "GradientClipByValue",
-    "set_gradient_clip",
-]
+__all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
 ops = _core.ops
 
@@ -43,7 +37,7 @@ def _scaled(gradient, factor):
     return ops.scale(_merged(gradient), scale_tensor=ops.reshape2(factor, shape=[1]))
 
 
-def _limits(min, max, owner):
+def limits(min, max, owner):
     """(least, greatest) of two numbers in either order, or of max only."""
     max = check.number(max, f"{owner}: max")
     if min is not None:
@@ -53,7 +47,7 @@ def _limits(min, max, owner):
     return -max, max
 
 
-class GradientClipByValue:
+class ClipGradByValue(Shown):
     """Clips every element to [min, max].
 
     Takes two numbers in either order, since Fluid's versions differ: the smaller is `min`. ``max``
@@ -72,19 +66,20 @@ class GradientClipByValue:
     def __init__(self, min=None, max=None, need_clip=None):
         if max is None:
             min, max = None, min
-        self.min, self.max = _limits(min, max, "GradientClipByValue")
+        self.min, self.max = limits(min, max, "ClipGradByValue")
         self.need_clip = need_clip
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
-        return [(p, self._one(g)) if _chosen(self, p) else (p, g) for p, g in pairs]
+        return [(p, self.one(g)) if _chosen(self, p) else (p, g) for p, g in pairs]
 
-    def _one(self, gradient):
+    def one(self, gradient):
+        """One gradient, limited."""
         if _core.is_selected_rows(gradient):
             if not self.min <= 0 <= self.max:  # missing rows change as well
-                return self._one(_core.to_dense(gradient))
+                return self.one(_core.to_dense(gradient))
             merged = _core.merged(gradient)
-            value = self._one(_core.rows_value(merged))
+            value = self.one(_core.rows_value(merged))
             return _core.make_selected_rows(_core.rows(merged), _core.height(merged), value)
         if str(gradient.dtype) == "float32":
             return ops.clip(gradient, min=self.min, max=self.max)
@@ -94,80 +89,13 @@ class GradientClipByValue:
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
 
 
-class ErrorClipByValue:
-    """Clips the gradient that passes through one variable to [min, max].
-
-    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` defaults to ``-max``; of
-    two numbers the smaller is `min`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> w = dygraph.Parameter([3.0])
-    >>> y = w * 10.0
-    >>> handle = y.register_hook(dygraph.static.clip.ErrorClipByValue(max=0.5))
-    >>> (y * y).backward()
-    >>> w.gradient()
-    array([5.])
-    """
-
-    def __init__(self, max, min=None):
-        self.min, self.max = _limits(min, max, "ErrorClipByValue")
-
-    def __call__(self, gradient):
-        return GradientClipByValue(self.min, self.max)._one(gradient)
-
-
-def set_gradient_clip(clip, param_list=None, program=None):
-    """Clip the gradients of these parameters, as ``ParamAttr(gradient_clip=clip)`` does.
-
-    Parameters
-    ----------
-    clip : GradientClipByValue, GradientClipByNorm or GradientClipByGlobalNorm
-    param_list : list of Parameter
-        Required: without a program there is no default.
-    program : None
-        Fluid's; must be None. Optimizers take ``grad_clip`` for all their parameters.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For another kind of clip, for a value that is no Parameter, and for a program.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> w = dygraph.Parameter([1.0])
-    >>> dygraph.static.clip.set_gradient_clip(dygraph.nn.ClipGradByValue(0.5), [w])
-    >>> (w * 3.0).backward()
-    >>> dygraph.optimizer.SGD(1.0, parameter_list=[w]).step()
-    >>> w.item()
-    0.5
-    """
-    if not hasattr(clip, "clip"):
-        raise ArgumentTypeError(
-            f"set_gradient_clip: clip must be one of dygraph.nn.clip, got {kind_of(clip)}"
-        )
-    if program is not None or not isinstance(param_list, (list, tuple)):
-        what, value = ("param_list", param_list) if program is None else ("program", program)
-        rule = "must be a list of Parameters" if program is None else "must be None"
-        raise ArgumentTypeError(f"set_gradient_clip: {what} {rule}, got {kind_of(value)}")
-    for i, parameter in enumerate(param_list):
-        if not isinstance(parameter, Parameter):
-            raise ArgumentTypeError(
-                f"set_gradient_clip: param_list[{i}] must be a Parameter, got {kind_of(parameter)}"
-            )
-    for parameter in param_list:
-        parameter.gradient_clip = clip
-
-
-class GradientClipByNorm:
+class ClipGradByNorm(Shown):
     """Scales each gradient whose L2 norm exceeds `clip_norm` down to that norm.
 
     >>> import dygraph
     >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
     >>> ((_, limited),) = dygraph.nn.ClipGradByNorm(0.5).clip([(w, gradient)])
-    >>> limited.numpy().round(4).tolist()
+    >>> [round(v, 4) for v in limited.tolist()]
     [0.3, 0.4]
     """
 
@@ -185,7 +113,7 @@ class GradientClipByNorm:
         return _limited([gradient], self.clip_norm)[0]
 
 
-class GradientClipByGlobalNorm(GradientClipByNorm):
+class ClipGradByGlobalNorm(ClipGradByNorm):
     """Scales all gradients by one factor, so that their global norm is at most `clip_norm`.
 
     ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)

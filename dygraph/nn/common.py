@@ -50,6 +50,7 @@ class Linear(Layer):
         output_dim = check.integer(output_dim, "Linear: output_dim", 1)
         self._act = activation(act, "Linear")
         self._act_name = act
+        param_attr = check.weight_attr(param_attr, "Linear")
         self.weight = self.create_parameter([input_dim, output_dim], param_attr)
         self.bias = self.create_parameter([output_dim], bias_attr, is_bias=True)
 
@@ -128,6 +129,8 @@ class Embedding(Layer):
                 )
             padding %= size[0]
         self._is_sparse, self._padding_idx = bool(is_sparse), padding
+        self._padding_row = padding_idx
+        param_attr = check.weight_attr(param_attr, "Embedding")
         self.weight = self.create_parameter(size, param_attr)
 
     def forward(self, input):
@@ -136,7 +139,9 @@ class Embedding(Layer):
         )
 
     def extra_repr(self):
-        return f"{list(self.weight.shape)}, is_sparse={self._is_sparse}"
+        sparse = ", is_sparse=True" if self._is_sparse else ""
+        padding = "" if self._padding_row is None else f", padding_idx={self._padding_row}"
+        return f"{list(self.weight.shape)}{sparse}{padding}"
 
 
 class Identity(Layer):

@@ -22,6 +22,15 @@ __all__ = [
 ops = _core.ops
 
 
+# The constructors' names of the operators' attributes, with their defaults.
+_ARGUMENTS = {
+    "strides": ("stride", 1),
+    "paddings": ("padding", 0),
+    "dilations": ("dilation", 1),
+    "groups": ("groups", 1),
+}
+
+
 class _Conv(Layer):
     """Base of the convolutions: arguments, parameters, bias and activation."""
 
@@ -79,6 +88,7 @@ class _Conv(Layer):
                 fan_in *= size
             shape = [filters, channels // groups, *window]
             initializer = Normal(0.0, (2.0 / fan_in) ** 0.5)
+        param_attr = check.weight_attr(param_attr, name)
         self.weight = self.create_parameter(shape, param_attr, default_initializer=initializer)
         self.bias = self.create_parameter([filters], bias_attr, is_bias=True)
 
@@ -98,9 +108,12 @@ class _Conv(Layer):
 
     def extra_repr(self):
         parts = [f"{self._channels}, {self._filters}, filter_size={list(self.weight.shape[2:])}"]
-        parts += [f"{name}={value}" for name, value in self._attrs.items() if name != "groups"]
-        if self._attrs["groups"] != 1:
-            parts.append(f"groups={self._attrs['groups']}")
+        for name, value in self._attrs.items():
+            given, usual = _ARGUMENTS.get(name, (name, None))
+            if value not in (usual, [usual] * self._axes):
+                parts.append(f"{given}={value}")
+        if self.bias is None:
+            parts.append("bias_attr=False")
         if self._act_name:
             parts.append(f"act='{self._act_name}'")
         return ", ".join(parts)
@@ -293,14 +306,17 @@ class Conv2DTranspose(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size : int or (int, int)
-    output_size : int or (int, int), optional
-    padding, stride, dilation : int or (int, int)
-    groups, param_attr, bias_attr, use_cudnn, act, dtype
-        As of `Conv2D`. Weights are initialised by `Xavier`.
+    filter_size, stride, padding : int or (int, int)
     output_padding : int or (int, int)
         Additional pixels over the smallest output, less than `stride`; alternative to
         `output_size`.
+    dilation : int or (int, int)
+        From here on by name: PyTorch and Paddle order these arguments differently. Fluid's order is
+        that of `dygraph.fluid_layers`.
+    groups : int, optional
+    output_size : int or (int, int), optional
+    param_attr, bias_attr, use_cudnn, act, dtype
+        As of `Conv2D`. Weights are initialised by `Xavier`.
 
     Attributes
     ----------
@@ -324,17 +340,18 @@ class Conv2DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        output_size=None,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         use_cudnn=True,
         act=None,
         dtype=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -350,10 +367,8 @@ class Conv1DTranspose(_Conv):
 
     Parameters
     ----------
-    num_channels, num_filters, filter_size : int
-    output_size : int, optional
-    padding, stride, dilation : int
-    groups, param_attr, bias_attr, act, dtype, output_padding
+    num_channels, num_filters, filter_size, stride, padding, output_padding, dilation : int
+    groups, output_size, param_attr, bias_attr, act, dtype
         As of `Conv2DTranspose`.
 
     Attributes
@@ -380,16 +395,17 @@ class Conv1DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        output_size=None,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         act=None,
         dtype=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -417,8 +433,8 @@ class Conv3DTranspose(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size, padding, stride, dilation : int or (int, int, int)
-    groups, param_attr, bias_attr, use_cudnn, act, dtype, output_size, output_padding
+    filter_size, stride, padding, output_padding, dilation : int or (int, int, int)
+    groups, output_size, param_attr, bias_attr, use_cudnn, act, dtype
         As of `Conv2DTranspose`.
 
     Attributes
@@ -444,17 +460,18 @@ class Conv3DTranspose(_Conv):
         num_channels,
         num_filters,
         filter_size,
-        padding=0,
         stride=1,
+        padding=0,
+        output_padding=0,
+        *,
         dilation=1,
         groups=None,
+        output_size=None,
         param_attr=None,
         bias_attr=None,
         use_cudnn=True,
         act=None,
         dtype=None,
-        output_size=None,
-        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,

@@ -2,7 +2,7 @@
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.nn.functional import drop
 from dygraph.nn.layer import Layer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1D", "Dropout2D", "Dropout3D", "FeatureAlphaDropout"]
@@ -11,7 +11,10 @@ ops = _core.ops
 
 
 class Dropout(Layer):
-    """Zeros at random while training.
+    """Zeros at random while training, the other elements divided by ``1 - p``.
+
+    As in PyTorch and Paddle 2. Fluid's layer of this name, in `dygraph.fluid_layers`, multiplies by
+    ``1 - p`` in eval mode by default.
 
     Parameters
     ----------
@@ -20,25 +23,22 @@ class Dropout(Layer):
     seed : int, optional
         Fixes the zeros of every call; None: other zeros in each call.
     dropout_implementation : str
-        ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
         ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
+        ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
     is_test : bool
         True: always as in eval mode.
 
     Examples
     --------
-    >>> import dygraph, numpy as np
-    >>> drop = dygraph.nn.Dropout(0.25, dropout_implementation="upscale_in_train")
-    >>> x = dygraph.to_variable(np.full(4, 3.0))
+    >>> import dygraph
+    >>> drop, x = dygraph.nn.Dropout(0.25), dygraph.full([4], 3.0)
     >>> set(drop(x).tolist()) <= {0.0, 4.0}
     True
     >>> drop.eval()(x).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
 
-    def __init__(
-        self, p=0.5, seed=None, dropout_implementation="downgrade_in_infer", is_test=False
-    ):
+    def __init__(self, p=0.5, seed=None, dropout_implementation="upscale_in_train", is_test=False):
         super().__init__()
         self._p = check.number(p, "Dropout: p", 0, 1)
         self._seed = None if seed is None else check.integer(seed, "Dropout: seed", 0)
@@ -60,20 +60,9 @@ class Dropout(Layer):
         )
 
     def extra_repr(self):
-        return f"p={self._p}"
-
-
-def _channels(input, rank, what):
-    """Ones of shape [N, C, 1, ...]: one for each channel of each sample."""
-    check.variable(input, f"{what}: input")
-    if input.ndim != rank:
-        raise InvalidArgumentError(
-            f"{what}: input must have {rank} axes, batch and channels first, "
-            f"got shape {list(input.shape)}"
-        )
-    axes = list(range(2, rank))
-    corner = ops.slice(input, axes=axes, starts=[0] * len(axes), ends=[1] * len(axes))
-    return ops.fill_any_like(corner.detach(), value=1.0)
+        if self._implementation == "upscale_in_train":
+            return f"p={self._p}"
+        return f"p={self._p}, dropout_implementation='{self._implementation}'"
 
 
 class _ChannelDropout(Layer):
@@ -84,13 +73,7 @@ class _ChannelDropout(Layer):
         self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
 
     def forward(self, input):
-        ones = _channels(input, self._rank, type(self).__name__)
-        if not self.training or self._p == 0.0:
-            return input
-        mask = ops.dropout(
-            ones, dropout_prob=self._p, dropout_implementation="upscale_in_train", is_test=False
-        )
-        return ops.elementwise_mul(input, mask)
+        return drop.of_channels(input, self._p, self.training, self._rank, type(self).__name__)
 
     def extra_repr(self):
         return f"p={self._p}"
@@ -137,9 +120,6 @@ class Dropout3D(_ChannelDropout):
     _rank = 5
 
 
-_ALPHA = -1.7580993408473766  # what selu tends to for large negative inputs: -scale * alpha
-
-
 class AlphaDropout(Layer):
     """Dropout for `selu` networks that keeps mean 0 and variance 1.
 
@@ -158,28 +138,14 @@ class AlphaDropout(Layer):
     True
     """
 
+    _by_channel = False
+
     def __init__(self, p=0.5):
         super().__init__()
         self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
 
-    def _places(self, input):
-        check.variable(input, f"{type(self).__name__}: input")
-        return ops.fill_any_like(input.detach(), value=1.0)
-
     def forward(self, input):
-        places = self._places(input)
-        if not self.training or self._p == 0.0:
-            return input
-        if self._p == 1.0:
-            return ops.scale(input, scale=0.0)
-        q = 1.0 - self._p
-        scale = (q + _ALPHA * _ALPHA * q * (1.0 - q)) ** -0.5
-        shift = -scale * (1.0 - q) * _ALPHA
-        # With downgrade_in_infer kept ones are 1 in training.
-        mask = ops.dropout(places, dropout_prob=self._p, is_test=False)
-        dropped = ops.scale(mask, scale=-_ALPHA * scale, bias=_ALPHA * scale + shift)
-        kept = ops.scale(mask, scale=scale)
-        return ops.elementwise_add(ops.elementwise_mul(input, kept), dropped)
+        return drop.of_alpha(input, self._p, self.training, self._by_channel, type(self).__name__)
 
     def extra_repr(self):
         return f"p={self._p}"
@@ -194,7 +160,4 @@ class FeatureAlphaDropout(AlphaDropout):
     True
     """
 
-    def _places(self, input):
-        name = type(self).__name__
-        check.variable(input, f"{name}: input")
-        return _channels(input, max(input.ndim, 3), name)
+    _by_channel = True

@@ -5,6 +5,7 @@ import warnings
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
 from dygraph.core import check, foreign, spellings
+from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
     AlreadyExistsError,
@@ -96,7 +97,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         kind = name_scope or unique_name.snake(type(self).__name__)
         attributes["_full_name"] = unique_name.generate(kind)
         if dtype is None:
-            dtype = _core.cast_floats_to() or _core.float32
+            dtype = default_float()
         attributes["_dtype"] = _core.dtype_of(dtype)
         attributes["_made"] = {"w": 0, "b": 0}
 
@@ -423,8 +424,9 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         return state
 
     def set_state_dict(
-        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
-    ):
+        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True,
+        from_torch=None,
+    ):  # fmt: skip
         """Write the values of a `state_dict` into this layer's parameters and buffers.
 
         Parameters
@@ -436,6 +438,10 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         strict : bool
             True: raise an error if names or shapes do not agree, before any value is written.
             False: write the values that fit.
+        from_torch : bool, optional
+            True: the state is PyTorch's, whose Linear weights are ``[out, in]`` and are transposed;
+            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers. None: tensors of torch
+            and these names say it; other shapes decide, and arrays for square weights alone raise.
 
         Returns
         -------
@@ -445,15 +451,24 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         Raises
         ------
         InvalidArgumentError
-            Lists all missing, unexpected and mismatched names, with near names.
+            Lists all missing, unexpected and mismatched names, with near names; or says that
+            `from_torch` must be given.
         """
         state = self.state_dict(include_sublayers=include_sublayers)
         if not use_structured_name:
             state = {value.name: value for value in state.values()}
+        if hasattr(stat_dict, "keys"):
+            from dygraph.nn.torch_states import translated
+
+            stat_dict = translated(self, state, stat_dict, from_torch)
         return loading.load(type(self).__name__, state, stat_dict, strict)
 
     set_dict = set_state_dict
     load_dict = set_state_dict
+
+    def load_state_dict(self, state_dict, strict=True, *, from_torch=None):
+        """`set_state_dict`, by torch's name and with its arguments."""
+        return self.set_state_dict(state_dict, strict=strict, from_torch=from_torch)
 
     # Calling --------------------------------------------------------------------------------------
 

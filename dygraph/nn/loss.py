@@ -1,9 +1,8 @@
 """The losses of `dygraph.functions.losses` as layers."""
 
-from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
 from dygraph.functions import loss_parts, losses
+from dygraph.nn.functional import loss as functional
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -12,8 +11,6 @@ __all__ = [
     "MarginRankingLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "TripletMarginLoss",
 ]  # fmt: skip
-
-ops = _core.ops
 
 
 class LossLayer(Layer):
@@ -26,8 +23,14 @@ class LossLayer(Layer):
         name = type(self).__name__
         self._reduction = check.choice(reduction, self.reductions, f"{name}: reduction")
 
+    def _said(self, **options):
+        """The reduction, and the options (value, default) that are not at their default."""
+        parts = [f"reduction='{self._reduction}'"]
+        parts += [f"{n}={value}" for n, (value, usual) in options.items() if value != usual]
+        return ", ".join(parts)
+
     def extra_repr(self):
-        return f"reduction='{self._reduction}'"
+        return self._said()
 
 
 class L1Loss(LossLayer):
@@ -87,7 +90,7 @@ class BCELoss(LossLayer):
     --------
     >>> import dygraph
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
-    >>> dygraph.nn.BCELoss(reduction="none")(p, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.BCELoss(reduction="none")(p, label).tolist()]
     [0.6931, 1.3863]
     """
 
@@ -114,7 +117,7 @@ class BCEWithLogitsLoss(LossLayer):
     --------
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
-    >>> dygraph.nn.BCEWithLogitsLoss(reduction="none")(score, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.BCEWithLogitsLoss(reduction="none")(score, label).tolist()]
     [0.6931, 900.0]
     """
 
@@ -129,7 +132,7 @@ class BCEWithLogitsLoss(LossLayer):
 
 
 class CrossEntropyLoss(LossLayer):
-    """``-log(softmax(input)[label])``; see `dygraph.ops.softmax_cross_entropy`.
+    """``-log(softmax(input)[label])``; see `dygraph.nn.functional.cross_entropy`.
 
     Parameters
     ----------
@@ -138,10 +141,11 @@ class CrossEntropyLoss(LossLayer):
     ignore_index : int
         A label that counts for nothing.
     reduction : 'mean', 'sum' or 'none'
-    soft_label : bool
-        Labels are distributions.
-    axis : int
-        The axis of the classes.
+    soft_label : bool, optional
+        Labels are distributions. None: their type says it.
+    axis : int, optional
+        The axis of the classes. None: for three axes and more, axis 1 (PyTorch's) or the last one
+        (Paddle's), whichever fits the label.
     label_smoothing : float
         The share of each label that is spread equally over all classes.
 
@@ -154,17 +158,18 @@ class CrossEntropyLoss(LossLayer):
     """
 
     def __init__(
-        self, weight=None, ignore_index=-100, reduction="mean", soft_label=False, axis=-1,
+        self, weight=None, ignore_index=-100, reduction="mean", soft_label=None, axis=None, *,
         label_smoothing=0.0,
     ):  # fmt: skip
         super().__init__(reduction)
-        self._weight, self._soft_label = loss_parts.kept(weight), bool(soft_label)
+        self._weight = loss_parts.kept(weight)
+        self._soft_label = None if soft_label is None else bool(soft_label)
         self._ignore_index = check.integer(ignore_index, "CrossEntropyLoss: ignore_index")
-        self._axis = check.integer(axis, "CrossEntropyLoss: axis")
+        self._axis = None if axis is None else check.integer(axis, "CrossEntropyLoss: axis")
         self._smoothing = check.number(label_smoothing, "CrossEntropyLoss: label_smoothing", 0, 1)
 
     def forward(self, input, label):
-        return losses.softmax_cross_entropy(
+        return ops.cross_entropy(
             input,
             label,
             self._weight,
@@ -172,7 +177,15 @@ class CrossEntropyLoss(LossLayer):
             self._reduction,
             self._soft_label,
             self._axis,
-            self._smoothing,
+            label_smoothing=self._smoothing,
+        )
+
+    def extra_repr(self):
+        return self._said(
+            ignore_index=(self._ignore_index, -100),
+            soft_label=(self._soft_label, None),
+            axis=(self._axis, None),
+            label_smoothing=(self._smoothing, 0.0),
         )
 
 
@@ -202,14 +215,10 @@ class NLLLoss(LossLayer):
         self._ignore_index = check.integer(ignore_index, "NLLLoss: ignore_index")
 
     def forward(self, input, label):
-        weight = None if self._weight is None else loss_parts.constant(self._weight, input)
-        return ops.nll_loss(
-            input,
-            label,
-            weight=weight,
-            reduction=self._reduction,
-            ignore_index=self._ignore_index,
-        )[0]
+        return ops.nll_loss(input, label, self._weight, self._ignore_index, self._reduction)
+
+    def extra_repr(self):
+        return self._said(ignore_index=(self._ignore_index, -100))
 
 
 class KLDivLoss(LossLayer):
@@ -219,23 +228,29 @@ class KLDivLoss(LossLayer):
     ----------
     reduction : 'mean', 'batchmean', 'sum' or 'none'
         'batchmean' is the sum over the size of axis 0, the divergence per sample.
+    log_target : bool
+        Labels are logarithms, too.
 
     Examples
     --------
-    >>> import dygraph, numpy as np
-    >>> logs, label = dygraph.to_variable(np.log([[0.5, 0.5]])), dygraph.to_variable([[1.0, 0.0]])
+    >>> import dygraph
+    >>> logs = dygraph.log(dygraph.to_variable([[0.5, 0.5]]))
+    >>> label = dygraph.to_variable([[1.0, 0.0]])
     >>> round(dygraph.nn.KLDivLoss("batchmean")(logs, label).item(), 4)  # log(2)
     0.6931
     """
 
     reductions = ("mean", "batchmean", "sum", "none")
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction="mean", log_target=False):
         super().__init__(reduction)
+        self._log_target = check.flag(log_target, "KLDivLoss: log_target")
 
     def forward(self, input, label):
-        input, label = loss_parts.same_shape("KLDivLoss", input=input, label=label)
-        return ops.kldiv_loss(input, label, reduction=self._reduction)
+        return ops.kl_div(input, label, self._reduction, self._log_target)
+
+    def extra_repr(self):
+        return self._said(log_target=(self._log_target, False))
 
 
 class HuberLoss(LossLayer):
@@ -257,27 +272,23 @@ class HuberLoss(LossLayer):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction)
-        self._delta = check.number(delta, f"{type(self).__name__}: the width of the square", 0)
-        if self._delta == 0:
-            raise InvalidArgumentError(
-                f"{type(self).__name__}: the width of the square must be above 0. "
-                "Use L1Loss for absolute values"
-            )
+        self._delta = ops.width(delta, "HuberLoss", "delta")
 
     def forward(self, input, label):
-        input, label = loss_parts.same_shape(type(self).__name__, input=input, label=label)
-        loss = ops.huber_loss(input, label, delta=self._delta)
-        return loss_parts.reduced(loss, self._reduction, "HuberLoss")
+        return ops.huber_loss(input, label, self._reduction, self._delta)
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, delta={self._delta}"
 
 
-class SmoothL1Loss(HuberLoss):
+class SmoothL1Loss(LossLayer):
     """``d^2 / (2 beta)`` for a difference below `beta`, ``|d| - beta / 2`` further out.
 
     Parameters
     ----------
     reduction : 'mean', 'sum' or 'none'
     beta : float
-        Above 0.
+        Above 0. Paddle's argument `delta` is that of `HuberLoss`; with 1 they agree.
 
     Examples
     --------
@@ -287,11 +298,15 @@ class SmoothL1Loss(HuberLoss):
     [0.25, 3.0]
     """
 
-    def __init__(self, reduction="mean", beta=1.0):
-        super().__init__(reduction, beta)
+    def __init__(self, reduction="mean", *, beta=1.0):
+        super().__init__(reduction)
+        self._beta = ops.width(beta, "SmoothL1Loss", "beta")
 
     def forward(self, input, label):
-        return super().forward(input, label) / self._delta
+        return ops.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, beta={self._beta}"
 
 
 class SoftMarginLoss(LossLayer):
@@ -299,7 +314,7 @@ class SoftMarginLoss(LossLayer):
 
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
-    >>> dygraph.nn.SoftMarginLoss("none")(score, label).numpy().round(4).tolist()
+    >>> [round(v, 4) for v in dygraph.nn.SoftMarginLoss("none")(score, label).tolist()]
     [0.6931, 900.0]
     """
 
@@ -402,9 +417,14 @@ class TripletMarginLoss(_MarginLoss):
             input, positive, negative, self._margin, reduction=self._reduction, **self._options
         )
 
+    def extra_repr(self):
+        usual = {"p": 2.0, "epsilon": 1e-6, "swap": False}
+        more = [f"{n}={v}" for n, v in self._options.items() if v != usual[n]]
+        return ", ".join([super().extra_repr(), *more])
+
 
 class PoissonNLLLoss(LossLayer):
-    """``exp(input) - label * input``; see `dygraph.ops.poisson_nll_loss`.
+    """``exp(input) - label * input``; see `dygraph.nn.functional.poisson_nll_loss`.
 
     >>> import dygraph
     >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
@@ -420,6 +440,10 @@ class PoissonNLLLoss(LossLayer):
 
     def forward(self, input, label):
         return losses.poisson_nll_loss(input, label, reduction=self._reduction, **self._options)
+
+    def extra_repr(self):
+        usual = {"log_input": True, "full": False, "epsilon": 1e-08}
+        return self._said(**{n: (v, usual[n]) for n, v in self._options.items()})
 
 
 class GaussianNLLLoss(LossLayer):
@@ -441,9 +465,13 @@ class GaussianNLLLoss(LossLayer):
             input, label, variance, reduction=self._reduction, **self._options
         )
 
+    def extra_repr(self):
+        usual = {"full": False, "epsilon": 1e-06}
+        return self._said(**{n: (v, usual[n]) for n, v in self._options.items()})
+
 
 class CTCLoss(LossLayer):
-    """Connectionist temporal classification; see `dygraph.ops.ctc_loss`.
+    """Connectionist temporal classification; see `dygraph.nn.functional.ctc_loss`.
 
     Parameters
     ----------
@@ -480,3 +508,6 @@ class CTCLoss(LossLayer):
             norm_by_times,
             self._zero_infinity,
         )
+
+    def extra_repr(self):
+        return self._said(blank=(self._blank, 0), zero_infinity=(self._zero_infinity, False))

@@ -4,7 +4,7 @@ import math
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions import images
 from dygraph.initializer import Constant
 from dygraph.nn.activation import activation
@@ -36,7 +36,8 @@ class BatchNorm(Layer):
 
     In training, mean and variance are those of the batch, which update the running ones:
     ``running = momentum * running + (1 - momentum) * batch``. In eval mode the running ones are
-    used. (Ioffe and Szegedy, 2015.)
+    used. (Ioffe and Szegedy, 2015.) `momentum` is Paddle's, the share of the old value: PyTorch's
+    0.1 is 0.9 here. The running variance divides by the number of values, PyTorch's by one less.
 
     ``norm(x, residual)`` gives ``act(normalised + residual)``, the end of a residual block. With
     ``act="relu"`` normalisation, sum and activation are one operator, which is faster than three
@@ -109,7 +110,7 @@ class BatchNorm(Layer):
         }
         self._is_test = bool(is_test)
         self._act = activation(act, "BatchNorm")
-        self._ends_in_relu = act == "relu"
+        self._act_name, self._ends_in_relu = act, act == "relu"
         self.weight = self.create_parameter(
             [channels],
             ParamAttr.of(param_attr) or ParamAttr(trainable=False),
@@ -152,7 +153,11 @@ class BatchNorm(Layer):
 
     def extra_repr(self):
         a = self._attrs
-        return f"{self.weight.shape[0]}, momentum={a['momentum']}, epsilon={a['epsilon']}"
+        act = f", act='{self._act_name}'" if self._act_name else ""
+        more = ", use_global_stats=True" if a["use_global_stats"] else ""
+        return (
+            f"{self.weight.shape[0]}{act}, momentum={a['momentum']}, epsilon={a['epsilon']}{more}"
+        )
 
 
 def _warn_of_one_value(layer, input):
@@ -274,6 +279,13 @@ class LayerNorm(_Affine):
         self._shape, size = _normalized(normalized_shape, "LayerNorm")
         self._epsilon = check.number(epsilon, "LayerNorm: epsilon", 0)
         self._act = activation(act, "LayerNorm")
+        self._act_name = act
+        for name, value in (("scale", scale), ("shift", shift)):
+            if not isinstance(value, (bool, int)):
+                raise ArgumentTypeError(
+                    f"LayerNorm: {name} must be True or False, got {kind_of(value)}. Give epsilon "
+                    f"by name: LayerNorm({self._shape}, epsilon={value})"
+                )
         self._create(size, param_attr if scale else False, bias_attr if shift else False)
 
     def forward(self, input):
@@ -288,7 +300,12 @@ class LayerNorm(_Affine):
         return out if self._act is None else self._act(out)
 
     def extra_repr(self):
-        return f"{self._shape}, epsilon={self._epsilon}"
+        parts = [f"{self._shape}"]
+        parts += ["scale=False"] if self.weight is None else []
+        parts += ["shift=False"] if self.bias is None else []
+        parts.append(f"epsilon={self._epsilon}")
+        parts += [f"act='{self._act_name}'"] if self._act_name else []
+        return ", ".join(parts)
 
 
 def _normalized(shape, owner):
@@ -323,7 +340,9 @@ class RMSNorm(_Affine):
     ----------
     normalized_shape : int or list of int
         Sizes of the last axes.
-    epsilon : float
+    epsilon : float, optional
+        None: the spacing of the numbers of the layer's type at 1, as in PyTorch; 1.19e-7 for
+        float32.
     param_attr : ParamAttr, str or Initializer, optional
     bias_attr : ParamAttr, str, Initializer, None or False
         Default: False, no bias.
@@ -346,10 +365,12 @@ class RMSNorm(_Affine):
     """
 
     def __init__(
-        self, normalized_shape, epsilon=1e-06, param_attr=None, bias_attr=False, dtype=None
+        self, normalized_shape, epsilon=None, param_attr=None, bias_attr=False, dtype=None
     ):
         super().__init__(dtype=dtype)
         self._shape, size = _normalized(normalized_shape, "RMSNorm")
+        if epsilon is None:
+            epsilon = 2.0**-52 if str(self._dtype) == "float64" else 2.0**-23
         self._epsilon = check.number(epsilon, "RMSNorm: epsilon", 0)
         self._create(size, ParamAttr.of(param_attr) or ParamAttr(trainable=False), bias_attr)
 
@@ -415,6 +436,7 @@ class GroupNorm(_Affine):
         if channels % groups:
             raise InvalidArgumentError(
                 f"GroupNorm: channels must be a multiple of groups, got {channels} and {groups}"
+                + (f". Write GroupNorm({groups}, {channels})" if groups % channels == 0 else "")
             )
         self._channels = channels
         self._attrs = {
@@ -423,6 +445,7 @@ class GroupNorm(_Affine):
             "data_layout": check.choice(data_layout, ("NCHW", "NHWC"), "GroupNorm: data_layout"),
         }
         self._act = activation(act, "GroupNorm")
+        self._act_name = act
         self._create(channels, param_attr, bias_attr)
 
     def forward(self, input):
@@ -431,7 +454,8 @@ class GroupNorm(_Affine):
         return out if self._act is None else self._act(out)
 
     def extra_repr(self):
-        return f"{self._channels}, {self._attrs['groups']}, epsilon={self._attrs['epsilon']}"
+        act = f", act='{self._act_name}'" if self._act_name else ""
+        return f"{self._channels}, {self._attrs['groups']}, epsilon={self._attrs['epsilon']}{act}"
 
 
 def _require_channels(input, channels, owner, layout="NCHW"):
@@ -529,10 +553,11 @@ class InstanceNorm3D(InstanceNorm):
 
 
 class LocalResponseNorm(Layer):
-    """Each value divided by a power of the squares in the channels around it.
+    """Each value divided by a power of the mean square of the channels around it.
 
-    ``x / (k + alpha * sum of the squares in size channels around) ** beta`` for images
-    ``[batch, channels, height, width]`` (Krizhevsky, Sutskever and Hinton, 2012).
+    ``x / (k + alpha * mean of the squares of size channels around) ** beta`` for images ``[batch,
+    channels, height, width]``, as in PyTorch and Paddle 2. The paper (Krizhevsky, Sutskever and
+    Hinton, 2012) and Fluid's `lrn` take the sum.
 
     Parameters
     ----------
@@ -543,8 +568,8 @@ class LocalResponseNorm(Layer):
     Examples
     --------
     >>> import dygraph
-    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
-    >>> dygraph.nn.LocalResponseNorm(alpha=3.0, beta=0.5)(x).tolist()
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 15 / 5)
+    >>> dygraph.nn.LocalResponseNorm(alpha=15.0, beta=0.5)(x).tolist()
     [[[[0.5, 0.5]]]]
     """
 

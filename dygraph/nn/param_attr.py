@@ -2,11 +2,12 @@
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["ParamAttr"]
 
 
-class ParamAttr:
+class ParamAttr(Shown):
     """Name, start value and training of a parameter.
 
     Parameters
@@ -56,7 +57,7 @@ class ParamAttr:
                 )
         if gradient_clip is not None and not hasattr(gradient_clip, "clip"):
             raise ArgumentTypeError(
-                "ParamAttr: gradient_clip must be one of dygraph.nn.clip, "
+                "ParamAttr: gradient_clip must be a rule such as dygraph.nn.ClipGradByNorm, "
                 f"got {kind_of(gradient_clip)}"
             )
         self.name = name

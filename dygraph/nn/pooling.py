@@ -39,7 +39,11 @@ class _Windows(Layer):
 
     def extra_repr(self):
         size, stride, padding = self._window
-        return f"{size}, pool_stride={stride}, pool_padding={padding}"
+        parts = [f"{size}", f"pool_stride={stride}", f"pool_padding={padding}"]
+        for name, value in getattr(self, "_options", {}).items():
+            if value != (name == "exclusive"):
+                parts.append(f"{name}={value}")
+        return ", ".join(parts)
 
 
 class MaxPool2D(_Windows):
@@ -66,7 +70,7 @@ class MaxPool2D(_Windows):
     _function = staticmethod(images.max_pool2d)
 
     def __init__(
-        self, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
+        self, pool_size, pool_stride=None, pool_padding=0, *, ceil_mode=False, return_mask=False
     ):
         super().__init__(pool_size, pool_stride, pool_padding)
         self._options = {"ceil_mode": bool(ceil_mode), "return_mask": bool(return_mask)}
@@ -111,7 +115,7 @@ class AvgPool2D(_Windows):
     ceil_mode : bool
         Round the output's size up.
     exclusive : bool
-        Do not count padding.
+        Do not count padding, as in Paddle; PyTorch counts it by default.
 
     Examples
     --------
@@ -123,7 +127,7 @@ class AvgPool2D(_Windows):
     _function = staticmethod(images.avg_pool2d)
 
     def __init__(
-        self, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True
+        self, pool_size, pool_stride=None, pool_padding=0, *, ceil_mode=False, exclusive=True
     ):
         super().__init__(pool_size, pool_stride, pool_padding)
         self._options = {"ceil_mode": bool(ceil_mode), "exclusive": bool(exclusive)}

@@ -11,6 +11,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Steps", "map_states"]
 
@@ -24,7 +25,7 @@ def map_states(function, *states):
     return function(*states)
 
 
-class Steps:
+class Steps(Shown):
     """A batch as time steps, longest sequences first, so active sequences are the first rows.
 
     For variables of a program it describes a `static.layers.DynamicRNN`, which `dynamic_rnn` holds

@@ -481,7 +481,8 @@ class LSTM(_Stack):
         ``'forward'`` or ``'bidirectional'``: a second cell reads each layer's input backwards, and
         the outputs of both are concatenated.
     time_major : bool
-        Padded inputs and outputs are ``[time, batch, ...]``, not ``[batch, time, ...]``.
+        Padded inputs and outputs are ``[time, batch, ...]``, as by default in PyTorch, not
+        ``[batch, time, ...]``.
     dropout : float
         Between layers, in training; kept values are divided by ``1 - dropout``.
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional

@@ -136,7 +136,8 @@ class Unfold(Layer):
     Parameters
     ----------
     filter_size, stride, dilation : int or (int, int)
-        Of the window.
+        Of the window. PyTorch and Paddle order the arguments after the window differently, so they
+        are given by name.
     padding : int, (int, int) or (int, int, int, int)
         Height and width, or top, left, bottom, right.
 
@@ -148,7 +149,7 @@ class Unfold(Layer):
     (1, 18, 6)
     """
 
-    def __init__(self, filter_size, stride=1, padding=0, dilation=1):
+    def __init__(self, filter_size, *, stride=1, padding=0, dilation=1):
         super().__init__()
         four = isinstance(padding, (list, tuple)) and len(padding) == 4
         padding = check.integers(padding, 4 if four else 2, "Unfold: padding", 0)
@@ -163,7 +164,11 @@ class Unfold(Layer):
         return ops.unfold(input, **self._attrs)
 
     def extra_repr(self):
-        return ", ".join(f"{name}={value}" for name, value in self._attrs.items())
+        a, names = self._attrs, {"strides": 1, "paddings": 0, "dilations": 1}
+        return ", ".join(
+            [f"{a['kernel_sizes']}"]
+            + [f"{n[:-1]}={a[n]}" for n, usual in names.items() if set(a[n]) != {usual}]
+        )
 
 
 class Flatten(Layer):
@@ -198,27 +203,29 @@ class Pad2D(Layer):
 
     Parameters
     ----------
-    paddings : int or (int, int, int, int)
-        Top, bottom, left, right.
-    mode : 'constant', 'reflect' or 'edge'
-    pad_value : float
+    padding : int or (int, int, int, int)
+        Left, right, top, bottom, as in PyTorch and Paddle 2; Fluid's `pad2d` has the top first.
+    mode : 'constant', 'reflect' or 'replicate'
+    value : float
         Of a constant margin.
     data_format : 'NCHW' or 'NHWC'
 
     Examples
     --------
     >>> import dygraph, numpy as np
-    >>> pad = dygraph.nn.Pad2D([1, 0, 2, 0])
+    >>> pad = dygraph.nn.Pad2D([2, 0, 1, 0])
     >>> pad(dygraph.to_variable(np.ones((1, 1, 3, 3), "float32"))).shape
     (1, 1, 4, 5)
     """
 
-    def __init__(self, paddings=0, mode="constant", pad_value=0.0, data_format="NCHW"):
+    def __init__(self, padding=0, mode="constant", value=0.0, data_format="NCHW"):
         super().__init__()
+        self._padding = check.integers(padding, 4, "Pad2D: padding", 0)
+        self._mode = check.choice(mode, ("constant", "reflect", "replicate"), "Pad2D: mode")
         self._attrs = {
-            "paddings": check.integers(paddings, 4, "Pad2D: paddings", 0),
-            "mode": check.choice(mode, ("constant", "reflect", "edge"), "Pad2D: mode"),
-            "pad_value": check.number(pad_value, "Pad2D: pad_value"),
+            "paddings": self._padding[2:] + self._padding[:2],
+            "mode": "edge" if mode == "replicate" else mode,
+            "pad_value": check.number(value, "Pad2D: value"),
             "data_format": check.choice(data_format, ("NCHW", "NHWC"), "Pad2D: data_format"),
         }
 
@@ -226,4 +233,5 @@ class Pad2D(Layer):
         return ops.pad2d(input, **self._attrs)
 
     def extra_repr(self):
-        return f"{self._attrs['paddings']}, mode='{self._attrs['mode']}'"
+        value = f", value={self._attrs['pad_value']}" if self._attrs["pad_value"] else ""
+        return f"{self._padding}, mode='{self._mode}'{value}"

@@ -4,6 +4,7 @@ from dygraph import _core
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.inspect.shown import Shown, text
 from dygraph.inspect.watch import user_line
 from dygraph.nn import loading
 from dygraph.optimizer.base import Accumulator, Optimizer
@@ -45,6 +46,9 @@ class _Swapped:
 
 class Average:
     """Base of the averages: replaces the values of the parameters and restores them."""
+
+    def __repr__(self):
+        return text(self, parameters=len(self._parameters))
 
     def _set_up(self, parameters, names):
         self._parameters, self._names = parameters, names
@@ -130,7 +134,7 @@ class ExponentialMovingAverage(Average):
     ...     print(w.numpy())
     [3.]
     >>> w.numpy()
-    array([4.])
+    array([4.], dtype=float32)
     """
 
     def __init__(self, decay=0.999, thres_steps=None, name=None, parameter_list=None):
@@ -211,7 +215,7 @@ class ModelAverage(Average):
     ...     print(w.numpy())
     [2.5]
     >>> w.numpy()
-    array([4.])
+    array([4.], dtype=float32)
     """
 
     _SUMS = ("sum_1", "sum_2", "sum_3")
@@ -290,7 +294,7 @@ class ModelAverage(Average):
         loading.load("ModelAverage", self.state_dict(), state_dict, True)
 
 
-class LookaheadOptimizer:
+class LookaheadOptimizer(Shown):
     """Every `k` steps, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
     ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the

@@ -69,7 +69,7 @@ class Optimizer(check.NamedArguments, OfObjects):
         For parameters without their own. It makes a sparse gradient dense, since every row decays,
         as in Fluid.
     grad_clip : object, optional
-        One of ``dygraph.nn.clip``; clips before the regularization is added, as in Fluid.
+        A rule such as ``dygraph.nn.ClipGradByNorm``; clips before the regularization is added, as in Fluid.
     name : str, optional
 
     Notes
@@ -127,8 +127,8 @@ class Optimizer(check.NamedArguments, OfObjects):
             )
         if grad_clip is not None and not hasattr(grad_clip, "clip"):
             raise ArgumentTypeError(
-                f"{kind}: grad_clip must be one of dygraph.nn.clip, got {kind_of(grad_clip)}. "
-                "Write dygraph.nn.ClipGradByGlobalNorm(1.0)"
+                f"{kind}: grad_clip must be a rule such as ClipGradByNorm, got "
+                f"{kind_of(grad_clip)}. Write dygraph.nn.ClipGradByGlobalNorm(1.0)"
             )
         self._learning_rate, self._last, self._was_set = learning_rate, None, False
         self._regularization, self._grad_clip = regularization, grad_clip
@@ -206,7 +206,7 @@ class Optimizer(check.NamedArguments, OfObjects):
         >>> (w * w).backward()
         >>> sgd.step()
         >>> w.numpy()
-        array([0.])
+        array([0.], dtype=float32)
         """
         if modes.tracer is None:
             self.ask_rate()

@@ -7,12 +7,15 @@ import zipfile
 import numpy as np
 
 from dygraph import _core
-from dygraph.core import files
+from dygraph.core import files, foreign
 from dygraph.errors import ArgumentTypeError, DygraphError, FormatError, kind_of
 
 __all__ = ["load"]
 
 _MOST_RANK, _MOST_NAME = 16, 1024
+
+
+_OWN = b"dygraph"  # the comment of an archive of Variables
 
 
 def load(path, max_bytes=None):
@@ -78,6 +81,9 @@ def _read(file, path, max_bytes):
                 )
             with archive.open(member) as stream:
                 result[name] = _read_array(stream, name, member.file_size)
+        if archive.comment != _OWN:
+            for variable in result.values():
+                foreign.mark(variable)
     return result
 
 
@@ -191,12 +197,14 @@ def chunks_of(arrays):
             f"save: an .npz archive holds Variables and arrays by name, got {got} for '{name}'. "
             "Save nested data under a name that ends in .safetensors"
         )
-    return _written(held)
+    ours = all(isinstance(v, _core.Variable) for v in held.values())
+    return _written(held, _OWN if ours else b"")
 
 
-def _written(held):
+def _written(held, comment):
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", allowZip64=True) as archive:
+        archive.comment = comment
         for name, value in held.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(value), allow_pickle=False)

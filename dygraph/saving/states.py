@@ -377,7 +377,7 @@ def load_fluid_params(path, names=None):
     >>> folder = tempfile.mkdtemp()
     >>> save_fluid_params({"fc.w_0": dygraph.to_variable([1.0, 2.0])}, folder)
     >>> load_fluid_params(folder)["fc.w_0"].numpy()
-    array([1., 2.])
+    array([1., 2.], dtype=float32)
     """
     path = files.path_of(path, "load_fluid_params")
     if names is not None:

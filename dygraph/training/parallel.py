@@ -8,6 +8,7 @@ import os
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.nn.layer import Layer
 
 __all__ = ["DataParallel", "ParallelEnv", "ParallelStrategy", "prepare_context"]
@@ -26,7 +27,7 @@ def _count(name, default, least=0):
     return value
 
 
-class ParallelEnv:
+class ParallelEnv(Shown):
     """The environment variables of the process launcher.
 
     Attributes
@@ -64,7 +65,7 @@ class ParallelEnv:
         self.trainer_endpoints = [e.strip() for e in endpoints.split(",") if e.strip()]
 
 
-class ParallelStrategy:
+class ParallelStrategy(Shown):
     """The number of processes and the rank of this one; see `prepare_context`.
 
     >>> import dygraph
@@ -164,11 +165,12 @@ class DataParallel(Layer):
         return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
 
     def set_state_dict(
-        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
-    ):
+        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True,
+        from_torch=None,
+    ):  # fmt: skip
         """Set the state of the wrapped layer; see `Layer.set_state_dict`."""
         return self._layers.set_state_dict(
-            stat_dict, include_sublayers, use_structured_name, strict
+            stat_dict, include_sublayers, use_structured_name, strict, from_torch
         )
 
     set_dict = set_state_dict

@@ -1,11 +1,58 @@
-"""Fluid's module `dygraph`, the eager mode: names and modules of `dygraph` itself."""
+"""Fluid's ``fluid.dygraph``: the eager mode by the names of Fluid 1.5 to 1.8.
 
-import dygraph
+The layers, schedules and functions are those of `dygraph`, whose other names are here as well.
+Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are this module.
+
+>>> import dygraph.static as fluid
+>>> import numpy as np
+>>> with fluid.dygraph.guard():
+...     net = fluid.dygraph.Linear(2, 1)
+...     adam = fluid.optimizer.AdamOptimizer(0.1, parameter_list=net.parameters())
+...     loss = fluid.layers.mean(net(fluid.dygraph.to_variable(np.ones((4, 2), "float32"))))
+...     loss.backward()
+...     done = adam.minimize(loss)
+...     net.clear_gradients()
+"""
+
+import sys
+
+import dygraph as _eager
+from dygraph import fluid_layers as _fluid_layers
+from dygraph.errors import did_you_mean
+from dygraph.static.dygraph.fc import FC
+
+_NAMES = """
+BCELoss BackwardStrategy BatchNorm BilinearTensorProduct Conv2D Conv2DTranspose Conv3D
+Conv3DTranspose CosineDecay DataParallel Dropout Embedding ExponentialDecay GRUUnit GroupNorm
+InstanceNorm InverseTimeDecay L1Loss LambdaDecay Layer LayerList LayerNorm Linear LinearLrWarmup
+MSELoss MultiStepDecay NCE NLLLoss NaturalExpDecay NoamDecay PRelu ParallelEnv ParameterList
+PiecewiseDecay PolynomialDecay Pool2D ProgramTranslator ReduceLROnPlateau Sequential SpectralNorm
+StepDecay TracedLayer TreeConv declarative disable_dygraph disable_imperative enable_dygraph
+enable_imperative enabled grad guard load_dygraph no_grad prepare_context save_dygraph to_variable
+""".split()
+
+# Fluid's files, whose names are all here.
+_MODULES = (
+    "backward_strategy base checkpoint container jit layers learning_rate_scheduler nn parallel "
+    "tracer"
+).split()
+
+__all__ = ["FC", *_NAMES]
 
 
 def __getattr__(name):
-    return getattr(dygraph, name)
+    if name in _MODULES:
+        return sys.modules[__name__]
+    if name in _fluid_layers.__all__:  # layers with Fluid's order and defaults
+        return getattr(_fluid_layers, name)
+    if name in _NAMES or not name.startswith("_") and hasattr(_eager, name):
+        return getattr(_eager, name)
+    raise AttributeError(f"fluid.dygraph has no '{name}'.{did_you_mean(name, __dir__())}")
 
 
 def __dir__():
-    return dir(dygraph)
+    return sorted({*__all__, *dir(_eager)})
+
+
+for _name in _MODULES:
+    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]

@@ -6,6 +6,7 @@ import dygraph
 from dygraph import ParamAttr, unique_name
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.nn.activation import activation
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import matmul
@@ -30,7 +31,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "rnn"]
 LAST = 2**31 - 1
 
 
-class RNNCell:
+class RNNCell(Shown):
     """One step of a recurrent network: ``outputs, new_states = cell(inputs, states)``.
 
     Derive from it and define `call`; define `state_shape` too, unless the first states are always

@@ -8,6 +8,7 @@ import dygraph
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.layers.arithmetic import (
     cumsum,
@@ -39,7 +40,7 @@ __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 INFINITE = 1e9  # its negative is the score of impossible words
 
 
-class Decoder:
+class Decoder(Shown):
     """Interface for `dynamic_decode`: `initialize`, `step` until all has finished, `finalize`.
 
     Attributes

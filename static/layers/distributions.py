@@ -7,6 +7,7 @@ import numpy as np
 from dygraph import _core, ops
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static.layers.making import run
 from dygraph.static.layers.random import (
     gaussian_random,
@@ -22,7 +23,7 @@ __all__ = ["Categorical", "MultivariateNormalDiag", "Normal", "Uniform"]
 _ELEMENT_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-class Distribution:
+class Distribution(Shown):
     """Arguments as variables: of the default program, or eager beside an eager Variable."""
 
     def _take(self, **given):

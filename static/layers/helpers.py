@@ -5,6 +5,7 @@ import collections
 import dygraph
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static import nested
 from dygraph.static.layers.arithmetic import equal, less_equal
 from dygraph.static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
@@ -19,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class DecodeHelper:
+class DecodeHelper(Shown):
     """Interface for `BasicDecoder`: gives the first inputs, the ids of outputs, the next inputs.
 
     Derive from it and define the three methods.

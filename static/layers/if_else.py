@@ -9,6 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.layers.choices import conditional_block
 from dygraph.static.layers.ranked import merge_lod_tensor
@@ -17,7 +18,7 @@ from dygraph.static.program import Variable
 __all__ = ["IfElse"]
 
 
-class IfElse:
+class IfElse(Shown):
     """A branch for each row of a batch. Rows where `cond` is true go through one block, the others
     through another; the results are merged in the order of the batch.
 

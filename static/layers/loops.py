@@ -5,13 +5,14 @@ import contextlib
 from dygraph import _core, unique_name
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies, nested
 from dygraph.static.program import Variable
 
 __all__ = ["While", "while_loop"]
 
 
-class While:
+class While(Shown):
     """A loop in a program: its block runs while `cond` is true.
 
     The block must update `cond`. Variables made before the loop keep the values that the block

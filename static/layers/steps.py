@@ -7,6 +7,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
 )
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.program import default_main_program
 
@@ -15,7 +16,7 @@ __all__ = ["AFTER", "BEFORE", "Steps"]
 BEFORE, INSIDE, AFTER = range(3)
 
 
-class Steps:
+class Steps(Shown):
     """A block for one ``with`` statement, memories by name, results."""
 
     def __init__(self, name, kind):

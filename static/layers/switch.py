@@ -1,6 +1,7 @@
 """Switch: several blocks, of which the first with a true condition runs."""
 
 from dygraph.errors import PreconditionNotMetError
+from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
 from dygraph.static.layers.arithmetic import logical_and, logical_not
 from dygraph.static.layers.choices import conditional_block
@@ -8,7 +9,7 @@ from dygraph.static.layers.choices import conditional_block
 __all__ = ["Switch"]
 
 
-class Switch:
+class Switch(Shown):
     """Several blocks, of which one runs: the first with a true condition, or the default block.
 
     Parameters

@@ -286,7 +286,7 @@ def assign(input, output=None):
         raise ArgumentTypeError(
             f"assign: input must be a Variable or an array, got {kind_of(input)}"
         )
-    value = _core.to_variable(np.asarray(input))
+    value = _core.to_variable(input)
     if output is not None and not isinstance(output, Variable):
         return into(output, value, "assign")
     if not isinstance(output, Variable) and computes():
@@ -323,10 +323,10 @@ def load(out, file_path, load_as_fp16=None):
     >>> attrs = {"file_path": os.path.join(folder, "w")}
     >>> _ = dygraph.run_op("save", {"X": dygraph.to_variable([1.0, 2.0])}, attrs)
     >>> with static.program_guard(static.Program()):
-    ...     w = static.layers.create_tensor("float64")
+    ...     w = static.layers.create_tensor("float32")
     ...     static.layers.load(w, "w")
     ...     static.Executor(files=folder).run(fetch_list=[w])
-    [array([1., 2.])]
+    [array([1., 2.], dtype=float32)]
     """
     if not isinstance(out, Variable):
         raise ArgumentTypeError(f"load: out must be a variable of a program, got {kind_of(out)}")

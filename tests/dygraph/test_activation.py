@@ -43,7 +43,7 @@ CASES = {
     "Swish": (lambda: nn.Swish(beta=2.0), lambda x: x * sigmoid(2 * x)),
     "Mish": (nn.Mish, lambda x: x * np.tanh(softplus(x))),
     "Hardswish": (nn.Hardswish, lambda x: x * np.clip(x + 3, 0, 6) / 6),
-    "Hardsigmoid": (nn.Hardsigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+    "Hardsigmoid": (nn.Hardsigmoid, lambda x: np.clip(x / 6 + 0.5, 0, 1)),
     "Hardshrink": (nn.Hardshrink, lambda x: np.where(np.abs(x) > 0.5, x, 0)),
     "Softshrink": (
         lambda: nn.Softshrink(0.25),

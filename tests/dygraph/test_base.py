@@ -51,7 +51,7 @@ class TestGuard:
     def test_is_per_thread(self):
         seen = []
         with dygraph.guard(dtype="float32"):
-            t = threading.Thread(target=lambda: seen.append(dygraph.to_variable([1.0]).dtype))
+            t = threading.Thread(target=lambda: seen.append(dygraph.to_variable(np.ones(1)).dtype))
             t.start()
             t.join()
         assert seen == [dygraph.float64]

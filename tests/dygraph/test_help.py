@@ -8,7 +8,7 @@ import pytest
 import dygraph
 
 MODULES = (
-    "autograd callbacks checkpoint clip errors initializer io jit lr memory metrics "
+    "autograd callbacks checkpoint errors initializer io jit lr memory metrics "
     "nets nn notebook ops optimizer profiler reader regularizer safetensors saving unique_name"
 ).split()
 OPERATORS = [n for n in dygraph.ops.__all__ if hasattr(dygraph._core.ops, n)]

@@ -80,7 +80,12 @@ CASES = {
         1,
     ),
     "huber": (lambda r: nn.HuberLoss(r, 0.5), PAIR, huber(PAIR[0] - PAIR[1], 0.5), 2),
-    "smooth_l1": (lambda r: nn.SmoothL1Loss(r, 0.5), PAIR, huber(PAIR[0] - PAIR[1], 0.5) / 0.5, 2),
+    "smooth_l1": (
+        lambda r: nn.SmoothL1Loss(r, beta=0.5),
+        PAIR,
+        huber(PAIR[0] - PAIR[1], 0.5) / 0.5,
+        2,
+    ),
     "soft_margin": (
         lambda r: nn.SoftMarginLoss(r),
         (PAIR[0], MARGIN[2]),

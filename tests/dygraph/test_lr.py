@@ -216,14 +216,9 @@ ALL = {
 
 
 def move(schedule):
-    """The rate of a step, and on."""
+    """The rate of a step, and on: one protocol for all."""
     rate = schedule()
-    if isinstance(schedule, lr.ReduceLROnPlateau):
-        schedule.step(1.0)
-    elif isinstance(schedule, lr.LRScheduler):
-        schedule.step()
-    elif not isinstance(schedule, lr.LearningRateDecay):
-        schedule.epoch()
+    schedule.step(*[1.0] if isinstance(schedule, lr.ReduceLROnPlateau) else [])
     return rate
 
 
@@ -239,6 +234,21 @@ class TestAll:
         assert [move(second) for _ in range(10)] == rest
         second.set_dict(state)
         assert [move(second) for _ in range(10)] == rest
+
+    def test_step_advances_once(self, name):
+        """Whether the optimizer's step has asked for the rate or nothing has."""
+        asked, unasked = ALL[name](), ALL[name]()
+        loss = [1.0] if name == "plateau" else []
+        for _ in range(6):
+            rate = unasked.get_lr()
+            assert asked() == rate == unasked.last_lr
+            assert unasked.get_last_lr() == [rate]
+            asked.step(*loss)
+            unasked.step(*loss)
+        assert asked.state_dict() == unasked.state_dict()
+        state = asked.state_dict()
+        asked.load_state_dict(state)
+        assert asked.state_dict() == state
 
     def test_refuses_another_state(self, name):
         schedule = ALL[name]()
@@ -257,14 +267,37 @@ class TestAll:
             assert sgd.get_lr() == twin.get_lr()
             sgd.step()
             rate = move(twin)
-            if not isinstance(schedule, lr.LearningRateDecay):
-                move(schedule)
+            schedule.step(*[1.0] if name == "plateau" else [])
             expected -= rate
             assert sgd.current_step_lr() == rate
         assert np.allclose(p.numpy(), expected, rtol=1e-6)
         with pytest.raises(RuntimeError):
             sgd.set_lr(1.0)
         assert type(schedule).__name__ in repr(schedule) and repr(schedule) in repr(sgd)
+
+
+def test_a_schedule_per_step_refuses_steps_per_epoch():
+    rate = lr.NoamDecay(64, 10)
+    for _ in range(3):
+        rate()
+    with pytest.raises(RuntimeError, match="NoamDecay.step: .* 3 came since the last one"):
+        rate.step()
+    assert rate.step_num == 4
+
+
+def test_fluids_subclass_defines_step_as_the_rate():
+    class Halving(lr.LearningRateDecay):
+        def step(self):
+            return 0.5**self.step_num
+
+    class More(Halving):
+        def step(self):
+            return 2 * super().step()
+
+    rate = More()
+    assert [rate(), rate(), rate.get_lr(), rate.last_lr, rate.step()] == [2, 1, 0.5, 0.5, 0.5]
+    with pytest.raises(NotImplementedError, match="must define step"):
+        lr.LearningRateDecay()()
 
 
 def test_bad_input():

@@ -423,3 +423,97 @@ def test_schedules_of_dygraph():
     # Fluid's moves by itself, once a step.
     assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3], begin=0)) == 3e-3
     assert fit(dygraph.lr.ReduceLROnPlateau(0.1, patience=5)) == pytest.approx(0.1)
+
+
+# Cells that run again -----------------------------------------------------------------------------
+
+
+def test_fit_again_goes_on(capsys, tmp_path):
+    once, twice = make(kind=dygraph.optimizer.Adam), make(kind=dygraph.optimizer.Adam)
+    whole = once.fit(DATA, batch_size=5, epochs=5, verbose=0, shuffle=False)
+    keep = callbacks.ModelCheckpoint(tmp_path)
+    options = dict(batch_size=5, shuffle=False, callbacks=keep)
+    twice.fit(DATA, epochs=2, verbose=2, **options)
+    assert "going on" not in capsys.readouterr().out
+    second = twice.fit(DATA, epochs=3, verbose=2, **options)
+    assert second["loss"] == whole["loss"][2:] and twice.history == whole and twice.epoch == 5
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "going on after 2 epochs with the same optimizer"
+    assert [line.split(":")[0] for line in lines[1:]] == ["epoch 3", "epoch 4", "epoch 5"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"epoch_{i}.ckpt" for i in range(5)]
+    again = Model(twice.network)
+    again.prepare(dygraph.optimizer.SGD(0.0, again.parameters()), square)
+    again.fit(DATA, verbose=2)
+    assert "going on after 5 epochs with a new optimizer" in capsys.readouterr().out
+    assert again.epoch == 1
+    fresh = make(kind=dygraph.optimizer.Adam)
+    fresh.load(tmp_path / "epoch_1.ckpt")
+    assert fresh.epoch == 2
+    third = fresh.fit(DATA, batch_size=5, epochs=3, verbose=0, shuffle=False)
+    assert third == second and fresh.history == whole
+
+
+def test_an_interrupted_step_leaves_no_gradient():
+    class Stop(Exception):
+        pass
+
+    model, own = make(), make()
+    with dygraph.guard():
+        (model.network(dygraph.to_variable(X)) * 100.0).mean().backward()  # as if then interrupted
+    history = model.fit(DATA, batch_size=12, verbose=0, shuffle=False)
+    assert history == own.fit(DATA, batch_size=12, verbose=0, shuffle=False)
+    assert model.network.weight.item() == own.network.weight.item()
+
+
+class Forced(callbacks.Callback):
+    """Gives the losses one after the other, and the weight their number."""
+
+    def __init__(self, *losses):
+        self.losses = losses
+
+    def on_epoch_end(self, epoch, logs):
+        logs["loss"] = self.model.history["loss"][-1] = self.losses[epoch]
+        self.model.network.weight.set_value(np.full((1, 1), epoch, "float32"))
+
+
+def test_the_best_value_lasts_over_calls_and_not_over_models(tmp_path):
+    force = Forced(3.0, 2.0, 2.5, 2.6, 1.0, 1.5)
+    stop = callbacks.EarlyStopping(patience=1, restore_best=True)
+    model = make()
+
+    def fit(model):
+        keep = callbacks.ModelCheckpoint(tmp_path, monitor="loss")  # a new one in each cell
+        model.fit(DATA, batch_size=12, epochs=2, verbose=0, callbacks=[force, keep, stop])
+        return stop.best_epoch, stop.stopped_epoch, model.load(tmp_path / "best.ckpt").step
+
+    assert fit(model) == (1, None, 1)
+    model.fit(DATA, batch_size=12, epochs=0, verbose=0)
+    force.losses = (5.0, 4.0, 4.5)
+    other = make()
+    assert fit(other) == (1, None, 1) and stop.best == 4.0
+    assert other.network.weight.item() == 1.0
+
+
+def test_best_ckpt_stays_until_a_value_is_better(tmp_path):
+    force, model = Forced(3.0, 2.0, 2.5, 2.6, 1.0, 1.5), make()
+    steps = []
+    for _ in range(3):
+        keep = callbacks.ModelCheckpoint(tmp_path, monitor="loss")
+        model.fit(DATA, batch_size=12, epochs=2, verbose=0, callbacks=[force, keep])
+        steps.append(dygraph.checkpoint.load(tmp_path / "best.ckpt").step)
+    assert steps == [1, 1, 4]
+
+
+def test_a_plateau_by_name_and_schedules_by_unit():
+    def fit(schedule, *calls):
+        make(schedule).fit(DATA, batch_size=4, epochs=2, verbose=0, callbacks=calls)
+        return schedule
+
+    assert fit(dygraph.lr.StepDecay(0.5, 1, 0.5)).epoch_num == 2
+    assert fit(dygraph.lr.StepDecay(0.5, 1, 0.5), callbacks.LRScheduler(True)).epoch_num == 6
+    assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9)).last_epoch == 6
+    by_epoch = callbacks.LRScheduler(by_step=False)
+    assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9), by_epoch).last_epoch == 2
+    assert fit(dygraph.lr.NoamDecay(4, 9)).step_num == 7
+    with pytest.raises(ValueError, match="NoamDecay, which counts the optimizer's steps"):
+        fit(dygraph.lr.NoamDecay(4, 9), callbacks.LRScheduler(by_step=False))

@@ -186,7 +186,7 @@ class TestEmbedding:
 class TestDropout:
     def test_modes(self):
         x = var(np.ones(10000))
-        down, up = nn.Dropout(0.25), nn.Dropout(0.25, dropout_implementation="upscale_in_train")
+        down, up = nn.Dropout(0.25, dropout_implementation="downgrade_in_infer"), nn.Dropout(0.25)
         got = down(x).numpy()
         assert set(np.unique(got)) == {0.0, 1.0} and 0.7 < got.mean() < 0.8
         got = up(x).numpy()
@@ -232,7 +232,8 @@ class TestParamAttr:
     def test_short_forms(self):
         assert nn.Linear(2, 2, param_attr="v").weight.name == "v"
         assert nn.Linear(2, 2, param_attr=initializer.Constant(1.0)).weight.numpy().all()
-        assert nn.Linear(2, 2, param_attr=False).weight is None
+        with pytest.raises(TypeError, match="Write bias_attr=False for a layer without a bias"):
+            nn.Linear(2, 2, param_attr=False)
 
     def test_bad(self):
         for kwargs in (

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import optimizer, regularizer, static
-from dygraph.nn import clip
+from dygraph import nn, optimizer, regularizer, static
 
 G = [np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.5, -1.0]), np.array([-1.0, 4.0, 0.0])]
 
@@ -126,7 +125,7 @@ class TestPerParameter:
         p = param()
         opt = optimizer.SGD(1.0, [p], grad_clip=nn.ClipGradByValue(*limits))
         assert np.allclose(run(opt, p, G[:1]), self.W - np.clip(G[0], -1.0, 1.5), rtol=1e-6)
-        limit = clip.ErrorClipByValue(*limits)(dygraph.to_variable(G[0]))
+        limit = static.clip.ErrorClipByValue(*limits)(dygraph.to_variable(G[0]))
         assert limit.numpy().tolist() == [1.0, -1.0, 1.5]
 
     def test_clip_bad_input(self):
@@ -135,7 +134,7 @@ class TestPerParameter:
                 nn.ClipGradByValue(bad)
             with pytest.raises(TypeError):
                 nn.ClipGradByNorm(bad)
-        for rule in (nn.ClipGradByValue, clip.ErrorClipByValue):
+        for rule in (nn.ClipGradByValue, static.clip.ErrorClipByValue):
             with pytest.raises(ValueError, match="max without min must be at least 0"):
                 rule(max=-1.0)
         assert nn.ClipGradByValue(max=2.0).min == -2.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import _core, optimizer, regularizer
+from dygraph import _core, nn, optimizer, regularizer
 from dygraph import ops as F
 from dygraph.nn import clip
 

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
 
 import dygraph
-from habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
 
 # New arrays have our default type where NumPy's have float64, and JAX's integers have 32 bits.
 SAME_TYPES = {

@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pytest
 
+import dygraph
 from dygraph import _core
 
 ops = _core.ops
@@ -387,5 +388,29 @@ def test_an_input_without_a_gradient_is_not_zero():
         with pytest.raises(ValueError, match="does not influence"):
             _core.grad([top], [label], [], True, False, False)
     chosen = _core.ops.arg_max(var([1.0, 2.0]), 0)
-    with pytest.raises(RuntimeError, match="reaches nothing"):
+    with pytest.raises(RuntimeError, match="no recorded path"):
         backward(_core.ops.cast(chosen, 3, 6))
+
+
+def test_backward_says_what_cut_the_path():
+    w = dygraph.Parameter(np.array([1.0, 2.0], "float32"))
+
+    def refused(y):
+        with pytest.raises(RuntimeError, match="no recorded path from this Variable") as error:
+            y.backward()
+        return str(error.value)
+
+    assert "it comes from detach()" in refused((w * 2).detach())
+    assert "it comes from detach()" in refused(dygraph.mean((w * 2).detach() * 3))
+    assert "it comes from greater_than" in refused((w > 0).astype("float32").sum())
+    stopped = w * 2
+    stopped.stop_gradient = True
+    assert "its stop_gradient was set to True" in refused(dygraph.tanh(stopped))
+    assert "it holds int64" in refused(dygraph.to_variable(np.array([1])))
+    assert "no input of its computation" in refused(dygraph.ones([2]))
+    detached = w.detach()
+    detached.stop_gradient = False
+    (detached * 2).sum().backward()  # a leaf of its own
+    assert detached.grad.tolist() == [2.0, 2.0]
+    ((w > 0).astype("float32") * w).sum().backward()  # a mask beside a path
+    assert w.grad.tolist() == [1.0, 1.0]

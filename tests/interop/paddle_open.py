@@ -4,9 +4,10 @@ None has blocks: Paddle 2.6.2 cannot copy a program whose inner block has such a
 """
 
 import numpy as np
-import open_cases
 import paddle
 from paddle import static
+
+import open_cases
 
 
 def _variable(name, array, shape=None):

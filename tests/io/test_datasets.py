@@ -1,5 +1,7 @@
 """The data sets behind Fluid's reader interface."""
 
+import gzip
+import os
 import sys
 
 import numpy as np
@@ -7,7 +9,8 @@ import pytest
 import sklearn.datasets
 
 import dygraph
-from dygraph.dataset import bundled, diabetes, digits, text, uci_housing
+from dygraph import dataset
+from dygraph.dataset import bundled, diabetes, digits, local_files, text, uci_housing
 
 
 def test_digits():
@@ -110,3 +113,66 @@ def test_a_reader_of_digits_feeds_a_model():
     net = dygraph.nn.Linear(64, 10)
     loss = dygraph.ops.softmax_with_cross_entropy(net(feed["image"]), feed["label"])
     assert loss.shape == (32, 1)
+
+
+class TestFilesInFluidsFolder:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(local_files, "FOLDER", str(tmp_path))
+        return tmp_path
+
+    def write(self, folder, name, data):
+        (folder / os.path.dirname(name)).mkdir(exist_ok=True)
+        (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+    def test_mnist(self, folder):
+        images = np.arange(2 * 784, dtype="uint8").reshape(2, 28, 28)
+        head = np.array([2051, 2, 28, 28], ">i4").tobytes()
+        labels = np.array([2049, 2], ">i4").tobytes() + bytes([7, 3])
+        self.write(folder, "mnist/train-images-idx3-ubyte.gz", head + images.tobytes())
+        self.write(folder, "mnist/train-labels-idx1-ubyte", labels)
+        (first, seven), (second, three) = dataset.mnist.train()()
+        assert (seven, three) == (7, 3) and first.shape == (784,) and first.dtype == np.float32
+        assert first[0] == -1.0 and first[255] == 1.0
+        assert abs(second[0] - (16 / 127.5 - 1)) < 1e-6
+        for data, wanted in [
+            (b"", "begin with the number 2049"),
+            (labels[:-1], "must hold 2 bytes"),
+            (labels + b"1", "got more"),
+            (np.array([2049, 1], ">i4").tobytes() + b"1", "as many labels as images, got 1 and 2"),
+        ]:
+            self.write(folder, "mnist/train-labels-idx1-ubyte", data)
+            with pytest.raises(ValueError, match=wanted):
+                next(dataset.mnist.train()())
+        with pytest.raises(FileNotFoundError, match="'t10k-images-idx3-ubyte' must be at"):
+            next(dataset.mnist.test()())
+
+    def test_cifar(self, folder):
+        record = bytes([4]) + bytes([255]) * 3072
+        self.write(folder, "cifar/test_batch.bin", record + record)
+        samples = list(dataset.cifar.test10()())
+        assert len(samples) == 2 and samples[1][1] == 4 and (samples[0][0] == 1.0).all()
+        self.write(folder, "cifar/test.bin.gz", bytes([1, 99]) + bytes(3072))
+        ((image, label),) = dataset.cifar.test100()()
+        assert label == 99 and (image == 0).all() and image.shape == (3072,)
+        self.write(folder, "cifar/test_batch.bin", record + record[:-1])
+        with pytest.raises(ValueError, match="records of 3073 bytes, got a last one of 3072"):
+            list(dataset.cifar.test10()())
+        with pytest.raises(FileNotFoundError, match="'data_batch_1.bin' must be at"):
+            next(dataset.cifar.train10()())
+
+    def test_imikolov(self, folder):
+        self.write(folder, "imikolov/ptb.train.txt", b" the cat sat \n the dog <unk> \n")
+        self.write(folder, "imikolov/ptb.valid.txt", b" the cat \n")
+        words = dataset.imikolov.build_dict(min_word_freq=1)
+        assert words == {"<e>": 0, "<s>": 1, "the": 2, "cat": 3, "<unk>": 4}
+        grams = list(dataset.imikolov.train(words, 3)())
+        assert grams == [(1, 2, 3), (2, 3, 4), (3, 4, 0), (1, 2, 4), (2, 4, 4), (4, 4, 0)]
+        test = list(dataset.imikolov.test(words, 0, dataset.imikolov.SEQ)())
+        assert test == [([1, 2, 3], [2, 3, 0])]
+
+    def test_what_is_not_read(self):
+        with pytest.raises(AttributeError, match="does not read Fluid's 'movielens'.*write a read"):
+            dataset.movielens  # noqa: B018
+        with pytest.raises(AttributeError, match="Did you mean 'mnist'"):
+            dataset.minst  # noqa: B018

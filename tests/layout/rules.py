@@ -42,6 +42,14 @@ CIRCLES = [
     {"kernels/recurrent", "kernels/recurrent_steps"},
     {"python/errors", "python/sizes"},
 ]
+# Of dygraph/: rooms, and the modules beside them, whose names users import.
+PYTHON_ROOMS = set(
+    "autograd core dataset functions inspect io jit lr nn optimizer saving training".split()
+)
+PUBLIC_MODULES = set(
+    "__init__ __main__ callbacks checkpoint errors initializer memory metrics nets notebook ops "
+    "profiler reader regularizer safetensors stubs unique_name".split()
+)
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")
 ATTRIBUTE_MACROS = re.compile(r"DYGRAPH_\w+|REGISTER_\w+")
@@ -400,42 +408,42 @@ def python_imports_follow_the_order(files):
             if (ours and not (door and lazy)) or parts[0] == "static":
                 where = "dygraph.static is imported in functions of __init__ and jit"
                 problems.append(f"{path}:{line}: {where}, never as static")
-            known = parts[0] in ("dygraph", "static", "numpy")
-            known = known or parts[0] in sys.stdlib_module_names
+            known = parts[0] in {"dygraph", "static", "numpy", *sys.stdlib_module_names}
             if not known and not lazy:
                 problems.append(f"{path}:{line}: {name} is not a requirement; import it where used")
     return problems
 
 
-def modules_of_static_form_no_circle(files):
-    """Imports in functions count too: they would only hide a circle."""
-    modules = {
-        "dygraph." + path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): (
-            path,
-            tree,
-        )
-        for path, tree in package(files)
-        if path.startswith("static/")
-    }
-    imported = {}
-    for module, (_, tree) in modules.items():
-        found = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = {f"{node.module}.{a.name}" for a in node.names}
-                found |= {n if n in modules else node.module for n in names}
-            elif isinstance(node, ast.Import):
-                found |= {a.name for a in node.names}
-        imported[module] = found & modules.keys()
-    while True:  # what imports nothing that is left is in no circle
-        ends = {m for m, found in imported.items() if not found & imported.keys()}
-        if not ends:
-            break
-        imported = {m: found for m, found in imported.items() if m not in ends}
-    return [
-        f"{modules[m][0]}: it imports, or is imported by, a circle: {', '.join(sorted(found))}"
-        for m, found in imported.items()
-    ]
+def modules_stand_in_rooms(files):
+    """A module beside the rooms has a name that users import; a room says what it holds."""
+    problems = []
+    for path, tree in package(files):
+        parts = PurePosixPath(path).with_suffix("").parts
+        if parts[0] != "dygraph":
+            continue
+        if parts[1] not in (PUBLIC_MODULES if len(parts) == 2 else PYTHON_ROOMS):
+            problems.append(f"{path}: belongs into a room of the table, such as dygraph/core/")
+        elif parts[2:] == ("__init__",) and not ast.get_docstring(tree):
+            problems.append(f"{path}: has no docstring that says what the room holds")
+    return problems
+
+
+def modules_form_no_circle(files):
+    """In dygraph/ by the imports that run while a module loads, in static/ by all of them: there
+    imports in functions would only hide a circle."""
+    modules = {}
+    for path, tree in package(files):
+        name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        modules[name if path.startswith("dygraph/") else f"dygraph.{name}"] = path, tree
+    edges = {module: set() for module in modules}
+    for module, (path, tree) in modules.items():
+        for _, name, lazy in imports(tree):
+            if name.startswith("dygraph._core") or (lazy and path.startswith("dygraph/")):
+                continue
+            name = name if name in modules else name.rpartition(".")[0]
+            edges[module] |= {name} & modules.keys()
+    groups = circles(edges)
+    return [f"{modules[g[0]][0]}: modules in a circle: {', '.join(g)}" for g in groups]
 
 
 def modules_write_no_globals(files):
@@ -553,7 +561,8 @@ RULES = [
     kernel_aliases_have_names_of_their_own,
     the_map_names_every_room,
     python_imports_follow_the_order,
-    modules_of_static_form_no_circle,
+    modules_stand_in_rooms,
+    modules_form_no_circle,
     modules_write_no_globals,
     nothing_runs_foreign_code,
     files_are_short,

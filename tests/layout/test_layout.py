@@ -144,7 +144,19 @@ EXAMPLES = {
         ("static/io.py", "import dygraph, numpy, os\n", None),
         ("static/io.py", "from . import program\n", None),
     ],
-    rules.modules_of_static_form_no_circle: [
+    rules.modules_stand_in_rooms: [
+        ("dygraph/extra.py", "", "into a room"),
+        ("dygraph/attic/a.py", "", "into a room"),
+        ("dygraph/core/__init__.py", "", "no docstring"),
+        ("dygraph/metrics.py", "", None),
+        ("dygraph/core/a.py", "", None),
+        ("static/a.py", "", None),
+    ],
+    rules.modules_form_no_circle: [
+        ("dygraph/core/a.py", "from dygraph.core.a import f\n", "dygraph.core.a"),
+        ("dygraph/core/a.py", "from dygraph.core import a\n", "dygraph.core.a"),
+        ("dygraph/core/a.py", "def f():\n    from dygraph.core import a\n", None),
+        ("dygraph/core/a.py", "from dygraph.core import b\n", None),
         ("static/io.py", "from dygraph.static import io\n", "static.io"),
         ("static/io.py", "def f():\n    from dygraph.static.io import g\n", "static.io"),
         ("static/io.py", "from dygraph.static import core\n", None),

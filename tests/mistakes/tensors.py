@@ -33,7 +33,8 @@ def concat_of_nothing():
 
 
 def concat_of_another_dtype():
-    return f"promoted to {dygraph.concat([floats(2, 3), ids([1, 2, 3])], axis=0).dtype}"
+    joined = dygraph.concat([floats(2, 3), ids([1, 2, 3])], axis=0)
+    return f"the types are promoted, as by x + y, to {joined.dtype}"
 
 
 def stack_of_other_shapes():

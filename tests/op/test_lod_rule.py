@@ -120,6 +120,30 @@ KEEP = [
     ("logsumexp", {"X": X54}, {"axis": [1]}),
     ("frobenius_norm", {"X": X54}, {"dim": [1]}),
     ("sampling_id", {"X": X54}, {}),
+    # rows of another input than the first
+    ("elementwise_sub", {"X": some(5, 4), "Y": X54}, {}),
+    ("elementwise_mul", {"X": some(4), "Y": X54}, {}),
+    ("elementwise_mul", {"X": some(5, 4), "Y": Ragged(5)}, {"axis": 0}),
+    ("greater_than", {"X": some(5, 4), "Y": X54}, {}),
+    ("logical_xor", {"X": TRUTH, "Y": BOOLS}, {}),
+    ("minus", {"X": some(5, 4), "Y": X54}, {}),
+    ("where", {"Condition": BOOLS, "X": some(5, 4), "Y": some(5, 4)}, {}),
+    ("where", {"Condition": TRUTH, "X": some(5, 4), "Y": X54}, {}),
+    ("sum", {"X": [X54, some(5, 4)]}, {}),
+    ("concat", {"X": [some(5, 3), X54]}, {"axis": 1}),
+    ("matmul_v2", {"X": some(5, 2, 3), "Y": Ragged(5, 3, 2)}, {}),
+    ("addmm", {"Input": some(5, 4), "X": Ragged(5, 3), "Y": some(3, 4)}, {}),
+    ("cos_sim", {"X": some(5, 4), "Y": X54}, {}),
+    ("squared_l2_distance", {"X": some(5, 4), "Y": X54}, {}),
+    ("kldiv_loss", {"X": some(5, 4), "Target": X54}, {"reduction": "none"}),
+    ("margin_rank_loss", {"X1": some(5, 1), "X2": some(5, 1), "Label": Ragged(5, 1)}, {}),
+    ("log_loss", {"Predicted": some(5, 1), "Labels": Ragged(5, 1)}, {"epsilon": 0.1}),
+    ("gather", {"X": X54, "Index": ints(2, 0)}, {"axis": 1}),
+    ("gather", {"X": some(3, 2), "Index": WORDS}, {}),
+    ("gather_nd", {"X": some(3, 2), "Index": Ragged(5, 1, dtype="int64")}, {}),
+    ("index_select", {"X": some(3, 2), "Index": WORDS}, {"dim": 0}),
+    ("einsum", {"Operands": [X54, some(4, 3)]}, {"equation": "ij,jk->ik"}),
+    ("einsum", {"Operands": [some(4, 3), X54]}, {"equation": "jk,ij->ik"}),
     *[(f"reduce_{f}", {"X": X54}, {"dim": [1]}) for f in ("sum", "mean", "max", "min", "prod")],
     *[(f"reduce_{f}", {"X": BOOLS}, {"dim": [-1]}) for f in ("all", "any")],
 ]  # fmt: skip
@@ -164,6 +188,14 @@ DROP = [
     ("matmul", {"X": X44, "Y": some(4, 3)}, {"transpose_X": True}),
     ("elementwise_mul", {"X": Ragged(4), "Y": some(4, 4)}, {}),
     ("cross", {"X": Ragged(3, 3), "Y": some(3, 3)}, {"dim": 0}),
+    ("matmul_v2", {"X": some(4, 4), "Y": X44}, {}),
+    ("gather", {"X": some(4, 4), "Index": Ragged(4, dtype="int64")}, {"axis": 1}),
+    ("einsum", {"Operands": [X44, some(4, 4)]}, {"equation": "ij,jk->ki"}),
+    ("sum", {"X": [some(4, 4), X44]}, {}),  # the first decides
+    ("cumsum", {"X": X44}, {"axis": 0}),
+    ("cumsum", {"X": Ragged(4)}, {"axis": -1}),
+    ("softmax", {"X": X44}, {"axis": 0}),
+    ("log_softmax", {"X": X44}, {"axis": -2}),
     ("arg_max", {"X": X44}, {"axis": 0}),
     ("arg_max", {"X": X44}, {"axis": 1, "flatten": True}),
     ("p_norm", {"X": X44}, {"axis": 0}),
@@ -181,8 +213,7 @@ NO_ROWS_OF_X = {
         linear_chain_crf lod_reset lstm lstmp rnn sequence_concat sequence_erase sequence_expand
         sequence_expand_as sequence_mask sequence_pad sequence_pool sequence_reshape
         sequence_reverse sequence_scatter sequence_slice sequence_unpad warpctc""",
-    "rows that ids or data choose": """gather gather_nd gather_tree masked_select unique
-        unique_with_counts where_index""",
+    "rows that data choose": """gather_tree masked_select unique unique_with_counts where_index""",
     "numbers over all rows": """accuracy allclose auc dist is_empty isfinite isinf isnan l1_norm
         mean mean_iou precision_recall shape size squared_l2_norm""",
     "values that no input holds": """assign_value eye fill fill_constant
@@ -194,8 +225,7 @@ NO_ROWS_OF_X = {
         spectral_norm update_loss_scaling""",
     "selected rows, or the tensor made of them": """get_tensor_from_selected_rows
         merge_selected_rows split_selected_rows""",
-    "axes put anew: a diagonal, a grid, a product of all with all": """diag einsum kron meshgrid
-        trace""",
+    "axes put anew: a diagonal, a grid, a product of all with all": "diag kron meshgrid trace",
     "steps of a batch, branches of a program, what a search selects": """array_to_lod_tensor
         beam_search beam_search_decode conditional_block conditional_block_infer lod_array_length
         lod_rank_table lod_tensor_to_array max_sequence_len merge_lod_tensor merge_lod_tensor_infer
@@ -210,7 +240,7 @@ NO_ROWS_OF_X = {
 
 def test_every_operator_passes_it_or_has_a_reason():
     forward = [n for n in dygraph.op_names() if not n.endswith("_grad2") and "_grad" not in n]
-    silent = {n for n in forward if dygraph.op_info(n).shares_lod_of is None}
+    silent = {n for n in forward if not dygraph.op_info(n).shares_lod_of}
     listed = [n for names in NO_ROWS_OF_X.values() for n in names.split()]
     new = set(silent) - set(listed)
     assert not new, f"{new}: add .ShareLoD(slot), or the name to the table above with its reason"
@@ -305,9 +335,11 @@ def test_only_outputs_with_the_rows_take_it():
 
 def test_sequences_that_differ_are_not_stacked():
     x, y = eager("", X54), eager("", Ragged(5, 4, lod=[[0, 2, 5]]))
-    assert [_core.lod(v) for v in results("stack", {"X": [x, y]}, {"axis": 1})] == [[]]
-    with_plain = results("stack", {"X": [x, eager("", some(5, 4))]}, {"axis": 1})
-    assert [_core.lod(v) for v in with_plain] == [[]]
+    with pytest.raises(ValueError, match=r"X\[0\] and X\[1\] must part their 5 rows"):
+        results("stack", {"X": [x, y]}, {"axis": 1})
+    for with_plain in ([x, eager("", some(5, 4))], [eager("", some(5, 4)), x]):
+        (out,) = results("stack", {"X": with_plain}, {"axis": 1})
+        assert _core.lod(out) == X54.lod
 
 
 @pytest.mark.parametrize("levels,joined", [((1, 1), 1), ((2, 2), 2), ((1, 0), 0)])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import jit, optimizer, static
+from dygraph import jit, nn, optimizer, static
 from dygraph import ops as F
 from dygraph.static.program import OpRole
 from program import steps
 from program.models import numbers
 
-clip, lr = dygraph.nn.clip, dygraph.lr
+lr = dygraph.lr
 OPTIMIZERS = {
     "sgd": lambda p: optimizer.SGD(0.1, parameter_list=p),
     "momentum": lambda p: optimizer.Momentum(0.1, 0.9, parameter_list=p, use_nesterov=True),

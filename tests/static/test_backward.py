@@ -253,3 +253,24 @@ def test_constants_alone_may_have_a_gradient(program):
     assert static.append_backward(a * b) == []
     got = static.Executor().run(fetch_list=[a.grad_name, b.grad_name])
     assert [float(g[0]) for g in got] == [4.0, 3.0]
+
+
+def test_the_gradient_of_split_is_concat_as_in_fluid():
+    """Where each part has its gradient; the numbers are those of eager calls."""
+    x = np.arange(12, dtype="float32").reshape(2, 6)
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        a = static.data("a", [2, 6], "float32")
+        a.stop_gradient = False
+        first, second = static.layers.split(a, [2, 4], dim=1)
+        assert static.layers.sum([first, first]).name == "sum_0.tmp_0"
+        loss = static.layers.reduce_sum(first * first) + static.layers.reduce_sum(second)
+        (whole,) = static.gradients(loss, a)
+        types = [op.type for op in main.global_block().ops]
+        assert "concat" in types and "split_grad" not in types
+        (lone,) = static.gradients(static.layers.reduce_sum(first * first), a)
+        assert "split_grad" in [op.type for op in main.global_block().ops]
+    got, of_one = static.Executor().run(main, {"a": x}, [whole, lone])
+    expected = np.concatenate([2 * x[:, :2], np.ones((2, 4))], 1)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(of_one, np.concatenate([2 * x[:, :2], np.zeros((2, 4))], 1))

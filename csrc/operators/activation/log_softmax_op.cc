@@ -1,6 +1,7 @@
 #include "kernels/softmax.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/activation/row_sum.h"
 
 namespace dygraph {
@@ -21,7 +22,7 @@ void DefineLogSoftmax(OpDef& op) {
   op.Comment("Out = X - log(sum(exp(X))), the sum along axis: the logarithm of softmax.")
       .Example(
           ">>> out = F.log_softmax(to_variable([[1.0, 1.0], [0.0, 100.0]]))\n"
-          ">>> np.round(out.numpy(), 4).tolist()\n"
+          ">>> [[round(v, 4) for v in row] for row in out.tolist()]\n"
           "[[-0.6931, -0.6931], [-100.0, 0.0]]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
@@ -75,6 +76,9 @@ struct LogSoftmaxGradKernel {
 
 REGISTER_GRADIENT_SHAPES(log_softmax, {"X", "Out"});
 REGISTER_OPERATOR(log_softmax, DefineLogSoftmax);
+REGISTER_LOD_RULE(log_softmax, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<LogSoftmaxAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(log_softmax, LogSoftmaxKernel, float, double);
 REGISTER_OPERATOR(log_softmax_grad, grad::DefineLogSoftmaxGrad);
 REGISTER_CPU_KERNEL(log_softmax_grad, grad::LogSoftmaxGradKernel, float, double);

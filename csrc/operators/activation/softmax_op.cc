@@ -1,6 +1,7 @@
 #include "kernels/softmax.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/activation/row_sum.h"
 
 namespace dygraph {
@@ -22,7 +23,7 @@ void DefineSoftmax(OpDef& op) {
   op.Comment("Out = exp(X) / sum(exp(X)), the sum along axis.")
       .Example(
           ">>> out = F.softmax(to_variable([[0.0, 0.0], [0.0, 1.0]]))\n"
-          ">>> np.round(out.numpy(), 4).tolist()\n"
+          ">>> [[round(v, 4) for v in row] for row in out.tolist()]\n"
           "[[0.5, 0.5], [0.2689, 0.7311]]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
@@ -123,6 +124,9 @@ struct SoftmaxGradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(softmax, {"X", "Out"});
 REGISTER_OPERATOR(softmax, DefineSoftmax);
+REGISTER_LOD_RULE(softmax, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<SoftmaxAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(softmax, SoftmaxKernel, float, double);
 REGISTER_OPERATOR(softmax_grad, grad::DefineSoftmaxGrad);
 REGISTER_CPU_KERNEL(softmax_grad, grad::SoftmaxGradKernel, float, double);

@@ -29,6 +29,11 @@ void InferShape(InferContext& ctx) {
   InferBroadcast(ctx, x, y);
 }
 
+bool KeepsRows(const LoDCall& c) {
+  const bool laid_along_rows = c.slot == kY && c.attrs<ElementwiseAttrs>().axis == 0;
+  return laid_along_rows || c.out.rank() <= c.from.rank();
+}
+
 OpDef& DefineBinary(OpDef& op, const char* comment) {
   return op.Comment(comment)
       .Input(kX, "X", "any shape")

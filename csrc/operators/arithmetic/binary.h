@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/broadcast.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph::elementwise {
@@ -19,6 +20,9 @@ struct ElementwiseAttrs {
 Dims AlignY(const Dims& x, const Dims& y, int axis);
 
 void InferShape(InferContext& ctx);
+
+// Whether Out's rows are those of X or of Y: REGISTER_LOD_RULE(elementwise_add, KeepsRows).
+bool KeepsRows(const LoDCall& c);
 
 // What all elementwise_* operators declare.
 OpDef& DefineBinary(OpDef& op, const char* comment);

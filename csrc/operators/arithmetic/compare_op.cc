@@ -120,6 +120,8 @@ using NotEqualKernel = Compare<NotEqual, false, T>;
                   "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.",  \
                   example);                                                                    \
   });                                                                                          \
+  REGISTER_LOD_RULE(type, KeepsRows);                                                          \
+  REGISTER_LOD_ALSO(type, kY);                                                                 \
   REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
                       bfloat16, float, double)
 

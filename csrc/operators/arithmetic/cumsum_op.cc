@@ -1,5 +1,6 @@
 #include "kernels/integer.h"
 #include "kernels/parallel.h"
+#include "op/lod_rule.h"
 #include "op/open_attr.h"
 #include "op/op_registry.h"
 #include "platform/interrupt.h"
@@ -131,6 +132,10 @@ struct CumsumKernel {
 };
 
 REGISTER_OPERATOR(cumsum, DefineCumsum);
+REGISTER_LOD_RULE(cumsum, [](const LoDCall& c) {
+  const CumsumAttrs& a = c.attrs<CumsumAttrs>();
+  return !a.flatten && !(c.described() && IsOpen(a.axis)) && c.IsBehindFirst(a.axis);
+});
 REGISTER_OPEN_ATTRS(cumsum, "axis");
 REGISTER_CPU_KERNEL(cumsum, CumsumKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);

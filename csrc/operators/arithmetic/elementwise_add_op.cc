@@ -106,6 +106,8 @@ struct AddGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(elementwise_add, DefineAdd);
+REGISTER_LOD_RULE(elementwise_add, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_add, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t);
 REGISTER_OPERATOR(elementwise_add_grad, grad::DefineAddGrad);

@@ -93,6 +93,8 @@ struct DivGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_div, DefineDiv);
+REGISTER_LOD_RULE(elementwise_div, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_div, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t);
 REGISTER_OPERATOR(elementwise_div_grad, grad::DefineDivGrad);

@@ -50,6 +50,8 @@ void DefineMaxGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(elementwise_max, DefineMax);
+REGISTER_LOD_RULE(elementwise_max, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_max, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_max, MaxKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(elementwise_max_grad, DefineMaxGrad);
 REGISTER_CPU_KERNEL(elementwise_max_grad, MaxGradKernel, float, double);

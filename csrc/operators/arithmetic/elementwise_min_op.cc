@@ -50,6 +50,8 @@ void DefineMinGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(elementwise_min, DefineMin);
+REGISTER_LOD_RULE(elementwise_min, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_min, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_min, MinKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(elementwise_min_grad, DefineMinGrad);
 REGISTER_CPU_KERNEL(elementwise_min_grad, MinGradKernel, float, double);

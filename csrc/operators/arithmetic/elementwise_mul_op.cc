@@ -73,6 +73,8 @@ struct MulGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_mul, DefineMul);
+REGISTER_LOD_RULE(elementwise_mul, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_mul, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);

@@ -126,6 +126,8 @@ struct PowGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_pow, DefinePow);
+REGISTER_LOD_RULE(elementwise_pow, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_pow, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_pow, PowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(elementwise_pow_grad, grad::DefinePowGrad);
 REGISTER_CPU_KERNEL(elementwise_pow_grad, grad::PowGradKernel, float, double);

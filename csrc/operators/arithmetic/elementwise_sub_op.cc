@@ -75,6 +75,8 @@ struct SubGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_sub, DefineSub);
+REGISTER_LOD_RULE(elementwise_sub, elementwise::KeepsRows);
+REGISTER_LOD_ALSO(elementwise_sub, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t);
 REGISTER_OPERATOR(elementwise_sub_grad, grad::DefineSubGrad);

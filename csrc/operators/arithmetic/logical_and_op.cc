@@ -14,6 +14,7 @@ REGISTER_OPERATOR(logical_and, [](OpDef& op) {
          ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
          ">>> F.logical_and(x, y).tolist()\n"
          "[True, False, False]");
+REGISTER_LOD_ALSO(logical_and, kY);
 });
 REGISTER_CPU_KERNEL(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

@@ -14,6 +14,7 @@ REGISTER_OPERATOR(logical_or, [](OpDef& op) {
          ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
          ">>> F.logical_or(x, y).tolist()\n"
          "[True, True, False]");
+REGISTER_LOD_ALSO(logical_or, kY);
 });
 REGISTER_CPU_KERNEL(logical_or, LogicalOrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

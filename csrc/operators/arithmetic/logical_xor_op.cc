@@ -16,6 +16,7 @@ REGISTER_OPERATOR(logical_xor, [](OpDef& op) {
       ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
       ">>> F.logical_xor(x, y).tolist()\n"
       "[False, True, False]");
+REGISTER_LOD_ALSO(logical_xor, kY);
 });
 REGISTER_CPU_KERNEL(logical_xor, LogicalXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

@@ -1,5 +1,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -43,6 +44,7 @@ struct MinusKernel {
 };
 
 REGISTER_OPERATOR(minus, DefineMinus);
+REGISTER_LOD_ALSO(minus, kY);
 REGISTER_CPU_KERNEL(minus, MinusKernel, float, double, int32_t, int64_t);
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
+#include "op/lod_rule.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -170,6 +171,13 @@ struct ListSumKernel {
 };
 
 REGISTER_OPERATOR(sum, DefineSum);
+// As in Fluid the first one decides: a decoder's fc over [state, word] leaves the state without.
+REGISTER_LOD_RULE(sum, [](const LoDCall& c) {
+  if (c.element == 0) return true;
+  const Value* first = c.call.in.at(kX);
+  if (c.described()) return c.levels[c.call.in.begin_of(kX)] > 0;
+  return first && first->is_tensor() && first->tensor().lod();
+});
 REGISTER_CPU_KERNEL(sum, ListSumKernel, float, double, int32_t, int64_t);
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -29,7 +30,13 @@ T Parsed(const std::string& text) {
   double v = std::strtod(text.c_str(), &end);
   ENFORCE(!text.empty() && *end == 0, InvalidArgument, "str_value must be a number, got '", text,
           "'");
-  return kernels::Convert<T>(v);
+  const T parsed = kernels::Convert<T>(v);
+  if constexpr (!std::is_integral_v<T>) {
+    ENFORCE(std::isfinite(static_cast<double>(parsed)) || !std::isfinite(v), OutOfRange,
+            "str_value must fit into ", DTypeOf<T>::value, ", got '", text,
+            "'. Pass dtype='float64'");
+  }
+  return parsed;
 }
 
 // The value of the attributes value and str_value, of which the second wins.

@@ -42,7 +42,7 @@ void DefinePrint(OpDef& op) {
           "  - lod: {}\n"
           "  - place: CPUPlace\n"
           "  - shape: [3]\n"
-          "  - dtype: float64\n"
+          "  - dtype: float32\n"
           "  - data: [1 2.5 nan]")
       .Input(kIn, "In", "a tensor or selected rows", kTakesRows)
       .Output(kOut, "Out", "the same value")

@@ -24,7 +24,7 @@ void DefineSaveCombine(OpDef& op) {
           ">>> x, y = to_variable([1.0, 2.0]), to_variable([3])\n"
           ">>> _ = dygraph.run_op('save_combine', {'X': [x, y]}, {'file_path': path})\n"
           ">>> os.path.getsize(path)  # 24 bytes that describe each, and its numbers\n"
-          "72")
+          "64")
       .Input(kX, "X", "tensors, with their level of detail", kDuplicable)
       .Output(kY, "Y", "nothing; programs of Paddle name a variable", kExtra)
       .Attr(&SaveCombineAttrs::overwrite, "overwrite", "False: the file must not be there yet")

@@ -1,6 +1,7 @@
 // gather and index_select: whole slices along one axis, by number.
 #pragma once
 
+#include "op/lod_rule.h"
 #include "operators/index/indexing.h"
 
 namespace dygraph::gather {
@@ -12,6 +13,12 @@ using indexing::IndexList;
 constexpr int kX = 0, kIndex = 1, kOut = 0;
 namespace grad {
 constexpr int kX = 0, kIndex = 1, kOutGrad = 2, kXGrad = 0;
+}
+
+// Whether Out's rows are those of the input asked about: Index's along axis 0, else X's.
+inline bool GivesRows(const LoDCall& c, int64_t axis) {
+  const int rank = c.call.in.at(kX)->dims().rank();
+  return (axis == 0 || axis == -rank) == (c.slot == kIndex);
 }
 
 // Number of indices and the axes they make: [n] or [n, 1] make one, [] none.

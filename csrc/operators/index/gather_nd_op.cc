@@ -1,4 +1,5 @@
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/index/gather_nd.h"
 
 namespace dygraph::gather_nd {
@@ -21,6 +22,7 @@ void DefineGatherNd(OpDef& op) {
       .Input(kX, "X", "at least k axes")
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "the leading axes of Index and the axes of X after the first k")
+      .ShareLoD(kIndex)
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()
@@ -75,6 +77,7 @@ struct GatherNdGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(gather_nd, DefineGatherNd);
+REGISTER_LOD_RULE(gather_nd, [](const LoDCall& c) { return c.from.rank() > 1; });
 REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(gather_nd_grad, grad::DefineGatherNdGrad);

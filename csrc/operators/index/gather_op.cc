@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/index/gather.h"
 
 namespace dygraph::gather {
@@ -38,6 +39,7 @@ void DefineGather(OpDef& op) {
             "accepted from old programs, without effect: the gradient always adds")
       .Attr(&GatherAttrs::axis, "axis", "the axis to take along")
       .Input(kAxis, "Axis", "one integer, in place of axis", kDispensable)
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         bool known;
         int64_t axis = AxisOf(ctx.call(), kAxis, &known);
@@ -75,6 +77,12 @@ struct GatherGradKernel {
 };
 
 REGISTER_OPERATOR(gather, DefineGather);
+REGISTER_LOD_RULE(gather, [](const LoDCall& c) {
+  bool known;
+  const int64_t axis = AxisOf(c.call, kAxis, &known);
+  return known && GivesRows(c, axis);
+});
+REGISTER_LOD_ALSO(gather, kIndex);
 REGISTER_CPU_KERNEL(gather, GatherKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(gather_grad, DefineGatherGrad);

@@ -1,4 +1,5 @@
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/index/along_axis.h"
 
 namespace dygraph::indexing {
@@ -72,6 +73,7 @@ struct IndexSampleGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(index_sample, DefineIndexSample);
+REGISTER_LOD_ALSO(index_sample, kIndex);
 REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);
 REGISTER_OPERATOR(index_sample_grad, grad::DefineIndexSampleGrad);

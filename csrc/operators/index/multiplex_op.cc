@@ -151,7 +151,7 @@ struct MultiplexGradGradKernel {
 };
 
 REGISTER_OPERATOR(multiplex, DefineMultiplex);
-REGISTER_LOD_RULE(multiplex, [](const LoDCall& c) { return c.SameLoD(kX); });
+REGISTER_LOD_ALSO(multiplex, kIds);
 REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);

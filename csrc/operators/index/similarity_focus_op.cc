@@ -22,9 +22,8 @@ void DefineSimilarityFocus(OpDef& op) {
         "that are left, and so on (He and Lin, 2016).")
       .Example(
           ">>> x = to_variable([[[[0.8, 0.1], [0.4, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]])\n"
-          ">>> F.similarity_focus(x, axis=1, indexes=[0]).numpy()[0, 1]\n"
-          "array([[1., 0.],\n"
-          "       [0., 1.]])")
+          ">>> F.similarity_focus(x, axis=1, indexes=[0]).tolist()[0][1]\n"
+          "[[1.0, 0.0], [0.0, 1.0]]")
       .Input(kX, "X", "[batch, a, b, c]")
       .Output(kOut, "Out", "shape of X")
       .Attr(&SimilarityFocusAttrs::axis, "axis", "1, 2 or 3: what is left of it makes matrices",

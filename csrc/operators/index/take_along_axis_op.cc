@@ -84,8 +84,9 @@ struct TakeAlongAxisGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(take_along_axis, DefineTakeAlongAxis);
+REGISTER_LOD_ALSO(take_along_axis, kIndex);
 REGISTER_LOD_RULE(take_along_axis, [](const LoDCall& c) {
-  return c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
+  return c.slot == kIndex || c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
 });
 REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);

@@ -1,5 +1,6 @@
 #include "kernels/elementwise.h"
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 #include "operators/index/repeated.h"
 
@@ -187,6 +188,7 @@ struct WhereGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(where, DefineWhere);
+REGISTER_LOD_ALSO(where, kCondition, kY);
 REGISTER_CPU_KERNEL(where, WhereKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);

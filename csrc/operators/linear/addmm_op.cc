@@ -1,5 +1,6 @@
 #include "kernels/broadcast.h"
 #include "kernels/matmul.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -72,6 +73,7 @@ struct AddmmKernel {
 };
 
 REGISTER_OPERATOR(addmm, DefineAddmm);
+REGISTER_LOD_ALSO(addmm, kX);
 REGISTER_CPU_KERNEL(addmm, AddmmKernel, float, double);
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "kernels/matmul.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -79,6 +80,7 @@ struct BilinearKernel {
 };
 
 REGISTER_OPERATOR(bilinear_tensor_product, DefineBilinear);
+REGISTER_LOD_ALSO(bilinear_tensor_product, kY);
 REGISTER_CPU_KERNEL(bilinear_tensor_product, BilinearKernel, float, double);
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/linear/matrix_products.h"
 
 namespace dygraph::matmul {
@@ -44,6 +45,7 @@ struct BmmKernel {
 };
 
 REGISTER_OPERATOR(bmm, DefineBmm);
+REGISTER_LOD_ALSO(bmm, kY);
 REGISTER_CPU_KERNEL(bmm, BmmKernel, float, double);
 
 }  // namespace

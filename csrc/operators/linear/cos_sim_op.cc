@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -54,9 +55,9 @@ void DefineCosSim(OpDef& op) {
         "the "
         "second belong to the row.")
       .Example(
-          ">>> x, y = to_variable([[2.0, 0.0], [1.0, 1.0]]), to_variable([[3.0, 0.0]])\n"
-          ">>> np.round(F.cos_sim(x, y).numpy(), 4).tolist()\n"
-          "[[1.0], [0.7071]]")
+          ">>> x, y = to_variable([[2.0, 0.0], [0.0, 5.0]]), to_variable([[3.0, 0.0]])\n"
+          ">>> F.cos_sim(x, y).tolist()\n"
+          "[[1.0], [0.0]]")
       .Input(kX, "X", "[rows, ...]")
       .Input(kY, "Y", "[rows, ...] or [1, ...]")
       .Output(kOut, "Out", "[rows, 1]")
@@ -99,6 +100,7 @@ struct CosSimKernel {
 };
 
 REGISTER_OPERATOR(cos_sim, DefineCosSim);
+REGISTER_LOD_ALSO(cos_sim, kY);
 REGISTER_CPU_KERNEL(cos_sim, CosSimKernel, float, double);
 
 }  // namespace

@@ -75,6 +75,7 @@ struct CrossKernel {
 };
 
 REGISTER_OPERATOR(cross, DefineCross);
+REGISTER_LOD_ALSO(cross, kY);
 REGISTER_LOD_RULE(cross, [](const LoDCall& c) {
   return AxisOf(c.from.dims(), c.attrs<CrossAttrs>().dim) != 0;
 });

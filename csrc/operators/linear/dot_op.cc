@@ -62,6 +62,7 @@ struct DotKernel {
 };
 
 REGISTER_OPERATOR(dot, DefineDot);
+REGISTER_LOD_ALSO(dot, kY);
 REGISTER_LOD_RULE(dot, [](const LoDCall& c) { return c.from.rank() > 1; });
 REGISTER_CPU_KERNEL(dot, DotKernel, int32_t, int64_t, float, double);
 

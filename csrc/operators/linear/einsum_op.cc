@@ -5,6 +5,7 @@
 #include "kernels/einsum.h"
 #include "kernels/elementwise.h"
 #include "kernels/strided_copy.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -197,6 +198,7 @@ void DefineEinsum(OpDef& op) {
               kDuplicable | kIntermediate | kExtra)
       .Attr(&EinsumAttrs::equation, "equation", "'ij,jk->ik'")
       .OutputCount([](int, const Call&) { return 0; })
+      .ShareLoD(kOperands)
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ParseCall(ctx.call()).dims);
         for (int slot : {kInnerCache, kXShape}) {
@@ -383,6 +385,11 @@ struct EinsumGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(einsum, DefineEinsum);
+REGISTER_LOD_RULE(einsum, [](const LoDCall& c) {
+  if (c.out_slot != kOut) return false;
+  const Equation e = ParseCall(c.call);
+  return e.in[c.element].front() == e.out.front();
+});
 REGISTER_CPU_KERNEL(einsum, EinsumKernel, float, double);
 REGISTER_OPERATOR(einsum_grad, grad::DefineEinsumGrad);
 REGISTER_CPU_KERNEL(einsum_grad, grad::EinsumGradKernel, float, double);

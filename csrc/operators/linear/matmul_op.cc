@@ -101,8 +101,10 @@ struct MatmulGradKernel {
 };
 }  // namespace grad
 
-// Rows of a matrix that is not transposed, or matrices of a batch; a transposed vector is a matrix.
+// Rows of X, a matrix that is not transposed, or matrices of a batch. A transposed vector is a
+// matrix.
 bool KeepsRows(const LoDCall& c) {
+  if (c.slot == kY && c.from.rank() < 3) return false;
   bool transposed = c.attrs<MatmulAttrs>().transpose_X;
   int rank = c.from.rank();
   if (rank == 1) return transposed && c.out.rank() == 2;
@@ -110,6 +112,7 @@ bool KeepsRows(const LoDCall& c) {
 }
 
 REGISTER_OPERATOR(matmul, DefineMatmul);
+REGISTER_LOD_ALSO(matmul, kY);
 REGISTER_LOD_RULE(matmul, KeepsRows);
 REGISTER_CPU_KERNEL(matmul, MatmulKernel, float, double);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);

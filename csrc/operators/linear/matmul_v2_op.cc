@@ -109,13 +109,15 @@ struct MatmulV2GradKernel {
 };
 }  // namespace grad
 
-// Rows of a matrix that is not transposed, or matrices of a batch; not those of a vector.
+// Rows of X, a matrix that is not transposed, or matrices of a batch; not those of a vector.
 bool KeepsRows(const LoDCall& c) {
   int rank = c.from.rank();
+  if (c.slot == kY && rank < 3) return false;
   return c.out.rank() <= rank && (rank > 2 || (rank == 2 && !c.attrs<MatmulV2Attrs>().trans_x));
 }
 
 REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
+REGISTER_LOD_ALSO(matmul_v2, kY);
 REGISTER_LOD_RULE(matmul_v2, KeepsRows);
 REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);

@@ -3,6 +3,7 @@
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {
@@ -20,6 +21,39 @@ struct AttentionAttrs {
   bool drops() const { return dropout_prob > 0 && !is_test; }
 };
 
+// Rows of two axes with a level of detail: each sequence of Query attends to the sequence of Key
+// and Value with its number.
+struct Sequences {
+  Sequences() = default;
+  Sequences(const Tensor& query, const Tensor& key, const Tensor& value) {
+    if (query.rank() != 2 || (!query.lod() && !key.lod() && !value.lod())) return;
+    ENFORCE(query.lod() && key.lod(), InvalidArgument,
+            "Query and Key must both have a level of detail, or neither, got one for ",
+            query.lod() ? "Query" : key.lod() ? "Key" : "Value",
+            " alone. Give the other its sequences with to_variable(value, lod=...) or set_lod()");
+    queries = &query.lod_levels().back();
+    keys = &key.lod_levels().back();
+    ENFORCE(queries->size() == keys->size(), InvalidArgument,
+            "Query and Key must have as many sequences, got ", count(), " and ", keys->size() - 1);
+    ENFORCE(!value.lod() || value.lod_levels().back() == *keys, InvalidArgument,
+            "Key and Value must have the same sequences, got other offsets for Value. Give Value "
+            "the level of detail of Key with lod_reset()");
+  }
+  int64_t count() const { return static_cast<int64_t>(queries->size()) - 1; }
+  static int64_t Longest(const std::vector<int64_t>& offsets) {
+    int64_t longest = 0;
+    for (size_t i = 1; i < offsets.size(); ++i)
+      longest = std::max(longest, offsets[i] - offsets[i - 1]);
+    return longest;
+  }
+  const std::vector<int64_t>*queries = nullptr, *keys = nullptr;  // offsets; null: none
+};
+
+Sequences SequencesOf(const InferContext& ctx) {
+  auto tensor = [&](int slot) -> const Tensor& { return ctx.value(slot).tensor(); };
+  return ctx.runtime() ? Sequences(tensor(kQuery), tensor(kKey), tensor(kValue)) : Sequences();
+}
+
 // Sizes of Out and of the scores' leading axes and rows.
 struct Sizes {
   Dims out, rows;
@@ -32,8 +66,10 @@ Sizes CheckInputs(InferContext& ctx) {
   ENFORCE(rank >= 2 && k.rank() == rank && v.rank() == rank, InvalidArgument,
           "Query, Key and Value must have one rank, at least 2, got shapes ", q, ", ", k, " and ",
           v);
-  ENFORCE(a.num_heads == 0 || rank == 3, InvalidArgument,
-          "Query must be [batch, queries, num_heads * width] with num_heads, got shape ", q);
+  ENFORCE(a.num_heads == 0 || rank <= 3, InvalidArgument,
+          "Query must be [batch, queries, num_heads * width] with num_heads, or rows [queries, "
+          "num_heads * width], got shape ",
+          q);
   for (int i = 0; i + 2 < rank; ++i) {
     bool fits =
         (q[i] == k[i] || !BothKnown(q[i], k[i])) && (q[i] == v[i] || !BothKnown(q[i], v[i]));
@@ -53,6 +89,7 @@ Sizes CheckInputs(InferContext& ctx) {
             "Query, Key and Value must have one type, got ", ctx.dtype(kQuery), " and ",
             ctx.dtype(slot));
   }
+  const Sequences sequences = SequencesOf(ctx);
   Sizes s;
   s.out = q;
   s.out[rank - 1] = value_width;
@@ -66,23 +103,37 @@ Sizes CheckInputs(InferContext& ctx) {
           ctx.dtype(kMask));
   Dims scores = s.rows;
   scores.push_back(k[rank - 2]);
+  if (sequences.queries) {
+    ENFORCE(mask.rank() <= scores.rank(), InvalidArgument,
+            "Mask must be the same for all sequences of a ragged Query, [num_heads, queries, keys] "
+            "or less, got shape ",
+            mask, ". It holds no padding that had to be hidden");
+    scores[scores.rank() - 2] = Sequences::Longest(*sequences.queries);
+    scores.back() = Sequences::Longest(*sequences.keys);
+  } else if (rank == 2 && !ctx.runtime()) {  // which may be sequences
+    scores[scores.rank() - 2] = scores.back() = -1;
+  }
   bool fits = mask.rank() <= scores.rank();
   for (int i = 1; fits && i <= mask.rank(); ++i) {
     int64_t has = mask[mask.rank() - i], must = scores[scores.rank() - i];
     fits = has == 1 || has == must || !BothKnown(has, must);
   }
-  ENFORCE(fits, InvalidArgument, "Mask must broadcast to the scores ", scores, ", got shape ",
-          mask);
+  ENFORCE(fits, InvalidArgument, "Mask must broadcast to the scores ", scores,
+          sequences.queries ? " of the longest sequences, got shape " : ", got shape ", mask);
   return s;
 }
 
 OpDef& AddInputs(OpDef& op) {
-  return op.Input(kQuery, "Query", "[..., queries, d], or [batch, queries, num_heads * d]")
+  return op
+      .Input(kQuery, "Query",
+             "[..., queries, d], or [batch, queries, num_heads * d]; rows with or without a level "
+             "of detail, [queries, d] or [queries, num_heads * d]")
       .Input(kKey, "Key", "[..., keys, d], or [batch, keys, num_heads * d]")
       .Input(kValue, "Value", "[..., keys, e], or [batch, keys, num_heads * e]")
       .Input(kMask, "Mask",
              "broadcasts to the scores [..., queries, keys] or [batch, num_heads, queries, keys]; "
-             "bool: 0 hides a key; floating: added, and -1e30 or less hides",
+             "bool: 0 hides a key; floating: added, and -1e30 or less hides; of a ragged Query as "
+             "for its longest sequences, of which others take the beginning",
              kDispensable);
 }
 
@@ -90,7 +141,8 @@ void DefineAttention(OpDef& op) {
   AddInputs(
       op.Comment("Out = softmax(scale * Query Key^T + Mask) Value for each head, with dropout of "
                  "the weights. A query all of whose keys Mask hides gives zeros. Vaswani et al., "
-                 "\"Attention is all you need\", 2017.")
+                 "\"Attention is all you need\", 2017. Rows [queries, d] with a level of detail "
+                 "attend within their sequence alone.")
           .Example(">>> q = to_variable([[1.0, 0.0], [0.0, 1.0]])\n"
                    ">>> v = to_variable([[2.0], [4.0]])\n"
                    ">>> F.scaled_dot_product_attention(q, q, v, is_causal=True)[0].tolist()\n"
@@ -155,6 +207,24 @@ struct Heads {
     mask.causal = attrs.is_causal;
     if (const Tensor* m = ctx.InOrNull(kMask)) Place(*m, q.dims());
     if (attrs.drops()) at.dropout = attrs.dropout_prob;
+    sequences = Sequences(q, k, v);
+  }
+
+  // f(attention of a sequence, its first query, its first key); once for a call without sequences.
+  template <class F>
+  void EachSequence(F f) const {
+    if (!sequences.queries) return f(at, 0, 0);
+    kernels::Attention<T> one = at;
+    for (int64_t s = 0; s < sequences.count(); ++s) {
+      const int64_t query = (*sequences.queries)[s], key = (*sequences.keys)[s];
+      one.queries = (*sequences.queries)[s + 1] - query;
+      one.keys = (*sequences.keys)[s + 1] - key;
+      one.q = at.q.From(query);
+      one.k = at.k.From(key);
+      one.v = at.v.From(key);
+      f(one, query, key);
+      one.drawn_before += at.heads * one.queries * one.keys;
+    }
   }
 
   void Drew(const int64_t* drawn) {
@@ -165,7 +235,8 @@ struct Heads {
 
   const AttentionAttrs& attrs;
   kernels::AttentionMask<T> mask;
-  kernels::Attention<T> at;
+  kernels::Attention<T> at;  // as if all rows were one sequence
+  Sequences sequences;
 
  private:
   // Where the mask of each head begins.
@@ -206,8 +277,11 @@ struct AttentionKernel {
       drawn[1] = call.attrs.seed ? 0 : static_cast<int64_t>(ctx.random_stream());
     }
     call.Drew(drawn);
-    call.at.Forward(HeadsOrNone<T>(&ctx.Out(kOut), call.attrs),
-                    ctx.Out(kLogTotal).template mutable_data<T>());
+    kernels::Heads<T> out = HeadsOrNone<T>(&ctx.Out(kOut), call.attrs);
+    T* log_total = ctx.Out(kLogTotal).template mutable_data<T>();
+    call.EachSequence([&](const kernels::Attention<T>& at, int64_t query, int64_t) {
+      at.Forward(out.From(query), log_total + query * at.heads);
+    });
   }
 };
 
@@ -223,6 +297,11 @@ typename kernels::Attention<T>::Gradients GradientsOf(KernelContext& ctx, const 
     kernels::Fill(to.mask, mask->numel(), T(0));
   }
   return to;
+}
+template <class T>
+typename kernels::Attention<T>::Gradients From(const typename kernels::Attention<T>::Gradients& to,
+                                               int64_t query, int64_t key) {
+  return {to.q.From(query), to.k.From(key), to.v.From(key), to.mask};
 }
 
 namespace grad {
@@ -273,9 +352,12 @@ struct AttentionGradKernel {
   static void Compute(KernelContext& ctx) {
     Heads<T> call(ctx);
     call.Drew(ctx.In(kDrawn).template data<int64_t>());
-    call.at.Backward(ctx.In(kLogTotal).template data<T>(),
-                     HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs),
-                     GradientsOf<T>(ctx, call.attrs));
+    const T* log_total = ctx.In(kLogTotal).template data<T>();
+    kernels::Heads<const T> d_out = HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs);
+    auto to = GradientsOf<T>(ctx, call.attrs);
+    call.EachSequence([&](const kernels::Attention<T>& at, int64_t query, int64_t key) {
+      at.Backward(log_total + query * at.heads, d_out.From(query), From<T>(to, query, key));
+    });
   }
 };
 }  // namespace grad
@@ -312,31 +394,34 @@ struct AttentionThird {
   static void RunWith(higher::Problem& p) {
     Heads<T> call(p.ctx);
     call.Drew(p.ctx.In(kDrawn).template data<int64_t>());
-    const kernels::Attention<T>& a = call.at;
     const Tensor& given = p.ctx.In(kOutGrad);
-    kernels::Heads<const T> out = HeadsOf(given.data<T>(), given.dims(), call.attrs);
-    std::vector<T> factors(a.keys, T(1));
-    for (int64_t l = 0; l < a.heads; ++l) {
-      for (int64_t i = 0; i < a.queries; ++i) {
-        if (a.dropout > 0) a.DropFactors(l, i, 1, factors.data());
-        RunQuery(p, a, l, i, factors, out.at(l) + i * out.row - out.data);
-        p.Flush();
+    kernels::Heads<const T> whole = HeadsOf(given.data<T>(), given.dims(), call.attrs);
+    std::vector<T> factors(call.at.keys, T(1));
+    call.EachSequence([&](const kernels::Attention<T>& a, int64_t query, int64_t) {
+      kernels::Heads<const T> out = whole.From(query);
+      for (int64_t l = 0; l < a.heads; ++l) {
+        for (int64_t i = 0; i < a.queries; ++i) {
+          if (a.dropout > 0) a.DropFactors(l, i, 1, factors.data());
+          RunQuery(p, call.at, a, l, i, factors, out.at(l) + i * out.row - whole.data);
+          p.Flush();
+        }
       }
-    }
+    });
   }
-  // Query i of head l, whose result begins at `to`.
+  // Query i of head l of a sequence, whose result begins at `to`.
   template <class T>
-  static void RunQuery(higher::Problem& p, const kernels::Attention<T>& a, int64_t l, int64_t i,
+  static void RunQuery(higher::Problem& p, const kernels::Attention<T>& whole,
+                       const kernels::Attention<T>& a, int64_t l, int64_t i,
                        const std::vector<T>& factors, int64_t to) {
     using higher::Scalar;
     const kernels::AttentionMask<T>& mask = *a.mask;
-    std::vector<Scalar> q = p.Leaves(0, a.q.at(l) + i * a.q.row - a.q.data, a.width), scores;
+    std::vector<Scalar> q = p.Leaves(0, a.q.at(l) + i * a.q.row - whole.q.data, a.width), scores;
     std::vector<int64_t> seen;
     for (int64_t j = 0; j < (mask.causal ? std::min(i + 1, a.keys) : a.keys); ++j) {
       const int64_t m = mask.any() ? mask.offset[l] + i * mask.row + j * mask.column : 0;
       if (mask.seen && !mask.seen[m]) continue;
       if (mask.added && mask.added[m] <= static_cast<T>(kernels::kHidden)) continue;
-      std::vector<Scalar> k = p.Leaves(1, a.k.at(l) + j * a.k.row - a.k.data, a.width);
+      std::vector<Scalar> k = p.Leaves(1, a.k.at(l) + j * a.k.row - whole.k.data, a.width);
       Scalar score = kernels::ScalarTape::Current().Dot({}, q.data(), 1, k.data(), 1, a.width) *
                      static_cast<double>(a.scale);
       scores.push_back(mask.added ? score + p.Leaf(3, m) : score);
@@ -348,7 +433,8 @@ struct AttentionThird {
     std::vector<Scalar> sums(a.value_width, kernels::Constant(0));
     for (size_t n = 0; n < seen.size(); ++n) {
       Scalar weight = Exp(scores[n] - total) * static_cast<double>(factors[seen[n]]);
-      std::vector<Scalar> v = p.Leaves(2, a.v.at(l) + seen[n] * a.v.row - a.v.data, a.value_width);
+      const int64_t from = a.v.at(l) + seen[n] * a.v.row - whole.v.data;
+      std::vector<Scalar> v = p.Leaves(2, from, a.value_width);
       for (int64_t c = 0; c < a.value_width; ++c) sums[c] = sums[c] + weight * v[c];
     }
     for (int64_t c = 0; c < a.value_width; ++c) p.Set(0, to + c, sums[c]);
@@ -386,15 +472,25 @@ struct AttentionGradGradKernel {
     along.k = HeadsOrNone<T>(ctx.InOrNull(kAlong + kKey), call.attrs);
     along.v = HeadsOrNone<T>(ctx.InOrNull(kAlong + kValue), call.attrs);
     if (const Tensor* mask = ctx.InOrNull(kAlong + kMask)) along.mask = mask->data<T>();
-    call.at.BackwardAlong(
-        ctx.In(kLogTotal).template data<T>(), HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs), along,
-        GradientsOf<T>(ctx, call.attrs), HeadsOrNone<T>(ctx.OutOrNull(kToOut), call.attrs));
+    const T* log_total = ctx.In(kLogTotal).template data<T>();
+    kernels::Heads<const T> d_out = HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs);
+    auto to = GradientsOf<T>(ctx, call.attrs);
+    kernels::Heads<T> to_out = HeadsOrNone<T>(ctx.OutOrNull(kToOut), call.attrs);
+    call.EachSequence([&](const kernels::Attention<T>& at, int64_t query, int64_t key) {
+      typename kernels::Attention<T>::Direction from = along;
+      from.q = along.q.From(query);
+      from.k = along.k.From(key);
+      from.v = along.v.From(key);
+      at.BackwardAlong(log_total + query * at.heads, d_out.From(query), from,
+                       From<T>(to, query, key), to_out.From(query));
+    });
   }
 };
 }  // namespace grad_grad
 using grad_grad::AttentionThird;
 
 REGISTER_OPERATOR(scaled_dot_product_attention, DefineAttention);
+REGISTER_LOD_RULE(scaled_dot_product_attention, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(scaled_dot_product_attention, AttentionKernel, float, double);
 REGISTER_OPERATOR(scaled_dot_product_attention_grad, grad::DefineAttentionGrad);
 REGISTER_CPU_KERNEL(scaled_dot_product_attention_grad, grad::AttentionGradKernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -60,6 +61,7 @@ template <class T>
 using BceLossThirdKernel = Loss<BceLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(bce_loss, DefineBceLoss);
+REGISTER_LOD_ALSO(bce_loss, kLabel);
 REGISTER_CPU_KERNEL(bce_loss, BceLossKernel, float, double);
 REGISTER_OPERATOR(bce_loss_grad, Loss<BceLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(bce_loss_grad, BceLossGradKernel, float, double);

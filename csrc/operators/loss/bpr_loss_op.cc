@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
@@ -171,6 +172,7 @@ struct BprGradGradKernel {
 using grad_grad::BprThird;
 
 REGISTER_OPERATOR(bpr_loss, DefineBpr);
+REGISTER_LOD_ALSO(bpr_loss, kLabel);
 REGISTER_CPU_KERNEL(bpr_loss, BprKernel, float, double);
 REGISTER_OPERATOR(bpr_loss_grad, grad::DefineBprGrad);
 REGISTER_CPU_KERNEL(bpr_loss_grad, grad::BprGradKernel, float, double);

@@ -109,6 +109,7 @@ struct CenterLossKernel {
 };
 
 REGISTER_OPERATOR(center_loss, DefineCenterLoss);
+REGISTER_LOD_ALSO(center_loss, kLabel);
 REGISTER_LOD_RULE(center_loss, [](const LoDCall& c) { return c.out_slot != kCentersOut; });
 REGISTER_CPU_KERNEL(center_loss, CenterLossKernel, float, double);
 

@@ -13,7 +13,7 @@ void DefineCrfDecoding(OpDef& op) {
         "Steps of padding are 0.")
       .Example(
           ">>> emission, length = to_variable([[[2.0, 0.0], [0.0, 1.0]]]), to_variable([[2]])\n"
-          ">>> transition = np.zeros((4, 2))\n"
+          ">>> transition = np.zeros((4, 2), 'float32')\n"
           ">>> transition[2, 1] = -5.0  # from tag 0 to tag 1\n"
           ">>> F.crf_decoding(emission, to_variable(transition), length=length).tolist()\n"
           "[[0, 0]]")

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -28,8 +29,9 @@ void DefineCrossEntropy2(OpDef& op) {
         "gradient.")
       .Example(
           ">>> x, label = to_variable([[0.2, 0.8], [0.5, 0.5]]), to_variable([[0], [1]])\n"
-          ">>> np.round(F.cross_entropy2(x, label).numpy(), 4).tolist()  # -log(0.2 and 0.5)\n"
-          "[[1.6094], [0.6931]]")
+          ">>> loss = F.cross_entropy2(x, label).numpy().ravel()  # -log(0.2) and -log(0.5)\n"
+          ">>> [round(v, 4) for v in loss.tolist()]\n"
+          "[1.6094, 0.6931]")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
       .Output(kY, "Y", "[..., 1], or [...] where Label is")
@@ -67,6 +69,7 @@ struct CrossEntropy2Kernel {
 };
 
 REGISTER_OPERATOR(cross_entropy2, DefineCrossEntropy2);
+REGISTER_LOD_ALSO(cross_entropy2, kLabel);
 REGISTER_CPU_KERNEL(cross_entropy2, CrossEntropy2Kernel, float, double);
 
 }  // namespace

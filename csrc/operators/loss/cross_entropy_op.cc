@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -164,6 +165,7 @@ struct CrossEntropyGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(cross_entropy, DefineCrossEntropy);
+REGISTER_LOD_ALSO(cross_entropy, kLabel);
 REGISTER_CPU_KERNEL(cross_entropy, CrossEntropyKernel, float, double);
 REGISTER_OPERATOR(cross_entropy_grad, grad::DefineCrossEntropyGrad);
 REGISTER_CPU_KERNEL(cross_entropy_grad, grad::CrossEntropyGradKernel, float, double);

@@ -296,6 +296,7 @@ struct HierarchicalSigmoidGradGradKernel {
 using grad_grad::HierarchicalSigmoidThird;
 
 REGISTER_OPERATOR(hierarchical_sigmoid, DefineHierarchicalSigmoid);
+REGISTER_LOD_ALSO(hierarchical_sigmoid, kLabel);
 REGISTER_LOD_RULE(hierarchical_sigmoid, [](const LoDCall& c) { return c.out_slot != kWOut; });
 REGISTER_CPU_KERNEL(hierarchical_sigmoid, HierarchicalSigmoidKernel, float, double);
 REGISTER_OPERATOR(hierarchical_sigmoid_grad, grad::DefineHierarchicalSigmoidGrad);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -39,6 +40,7 @@ template <class T>
 using HingeLossGradKernel = Loss<HingeLoss>::GradKernel<T>;
 
 REGISTER_OPERATOR(hinge_loss, DefineHingeLoss);
+REGISTER_LOD_ALSO(hinge_loss, kLabel);
 REGISTER_CPU_KERNEL(hinge_loss, HingeLossKernel, float, double);
 REGISTER_OPERATOR(hinge_loss_grad, Loss<HingeLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(hinge_loss_grad, HingeLossGradKernel, float, double);

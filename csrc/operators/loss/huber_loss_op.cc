@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/difference_loss.h"
 
 namespace dygraph::difference_loss {
@@ -53,6 +54,7 @@ template <class T>
 using HuberLossGradGradKernel = Loss<HuberLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(huber_loss, DefineHuberLoss);
+REGISTER_LOD_ALSO(huber_loss, Loss<HuberLoss>::kB);
 REGISTER_CPU_KERNEL(huber_loss, HuberLossKernel, float, double);
 REGISTER_OPERATOR(huber_loss_grad, Loss<HuberLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(huber_loss_grad, HuberLossGradKernel, float, double);

@@ -2,6 +2,7 @@
 
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -35,7 +36,7 @@ void DefineKldiv(OpDef& op) {
         "element by element, or reduced: 'mean' over elements, 'batchmean' the sum over the size "
         "of axis 0, 'sum'. Target gets no gradient.")
       .Example(
-          ">>> x, target = to_variable(np.log([0.5, 0.5])), to_variable([1.0, 0.0])\n"
+          ">>> x, target = F.log(to_variable([0.5, 0.5])), to_variable([1.0, 0.0])\n"
           ">>> round(F.kldiv_loss(x, target, reduction=\"sum\").item(), 4)  # log(1) - log(0.5)\n"
           "0.6931")
       .Input(kX, "X", "logarithms of probabilities, any shape")
@@ -124,6 +125,7 @@ struct KldivGradKernel {
 
 REGISTER_GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
 REGISTER_OPERATOR(kldiv_loss, DefineKldiv);
+REGISTER_LOD_ALSO(kldiv_loss, kTarget);
 REGISTER_CPU_KERNEL(kldiv_loss, KldivKernel, float, double);
 REGISTER_OPERATOR(kldiv_loss_grad, grad::DefineKldivGrad);
 REGISTER_CPU_KERNEL(kldiv_loss_grad, grad::KldivGradKernel, float, double);

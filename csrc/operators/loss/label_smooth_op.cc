@@ -30,9 +30,9 @@ void DefineLabelSmooth(OpDef& op) {
         "Out = (1 - epsilon) * X + epsilon * PriorDist; without PriorDist every one of the C "
         "classes gets epsilon / C (Szegedy et al., 2016). PriorDist gets no gradient.")
       .Example(
-          ">>> out = F.label_smooth(to_variable([[0.0, 1.0]]), epsilon=0.1)\n"
-          ">>> np.round(out.numpy(), 4).tolist()\n"
-          "[[0.05, 0.95]]")
+          ">>> out = F.label_smooth(to_variable([[0.0, 1.0]]), epsilon=0.5)\n"
+          ">>> out.tolist()\n"
+          "[[0.25, 0.75]]")
       .Input(kX, "X", "distributions [..., C]")
       .Input(kPriorDist, "PriorDist", "what to mix in, [1, C] or [C]", kDispensable)
       .Output(kOut, "Out", "shape of X")

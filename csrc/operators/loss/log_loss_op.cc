@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -57,6 +58,7 @@ template <class T>
 using LogLossThirdKernel = Loss<LogLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(log_loss, DefineLogLoss);
+REGISTER_LOD_ALSO(log_loss, kLabel);
 REGISTER_CPU_KERNEL(log_loss, LogLossKernel, float, double);
 REGISTER_OPERATOR(log_loss_grad, Loss<LogLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(log_loss_grad, LogLossGradKernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/difference_loss.h"
 
 namespace dygraph::difference_loss {
@@ -48,6 +49,7 @@ template <class T>
 using MarginRankLossGradKernel = Loss<MarginRankLoss>::GradKernel<T>;
 
 REGISTER_OPERATOR(margin_rank_loss, DefineMarginRankLoss);
+REGISTER_LOD_ALSO(margin_rank_loss, Loss<MarginRankLoss>::kB, Loss<MarginRankLoss>::kLabel);
 REGISTER_CPU_KERNEL(margin_rank_loss, MarginRankLossKernel, float, double);
 REGISTER_OPERATOR(margin_rank_loss_grad, Loss<MarginRankLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(margin_rank_loss_grad, MarginRankLossGradKernel, float, double);

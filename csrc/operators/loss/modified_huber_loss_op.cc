@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -79,6 +80,7 @@ template <class T>
 using ModifiedHuberGradGradKernel = Loss<ModifiedHuber>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(modified_huber_loss, DefineModifiedHuber);
+REGISTER_LOD_ALSO(modified_huber_loss, kLabel);
 REGISTER_CPU_KERNEL(modified_huber_loss, ModifiedHuberKernel, float, double);
 REGISTER_OPERATOR(modified_huber_loss_grad, Loss<ModifiedHuber>::DefineGrad);
 REGISTER_CPU_KERNEL(modified_huber_loss_grad, ModifiedHuberGradKernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/chosen_rows.h"
 #include "operators/labels.h"
 #include "operators/random/random.h"
@@ -78,7 +79,7 @@ void DefineNce(OpDef& op) {
                  "over num_neg_samples classes drawn from P for each row; times "
                  "SampleWeight.")
           .Example(">>> x, label = to_variable([[1.0, 2.0]]), to_variable([[3]])\n"
-                   ">>> weight = to_variable(np.zeros((4, 2)))\n"
+                   ">>> weight = to_variable(np.zeros((4, 2), 'float32'))\n"
                    ">>> cost = F.nce(x, label, weight, num_total_classes=4, num_neg_samples=4)\n"
                    ">>> cost.shape, round(cost.item(), 4)  # -log(1 / 3) - 4 log(2 / 3)\n"
                    "((1, 1), 2.7205)"))
@@ -382,6 +383,7 @@ struct NceGradGradKernel {
 using grad_grad::NceThird;
 
 REGISTER_OPERATOR(nce, DefineNce);
+REGISTER_LOD_ALSO(nce, kLabel);
 REGISTER_CPU_KERNEL(nce, NceKernel, float, double);
 REGISTER_OPERATOR(nce_grad, grad::DefineNceGrad);
 REGISTER_CPU_KERNEL(nce_grad, grad::NceGradKernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -159,6 +160,7 @@ struct NllGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(nll_loss, DefineNll);
+REGISTER_LOD_ALSO(nll_loss, kLabel);
 REGISTER_CPU_KERNEL(nll_loss, NllKernel, float, double);
 REGISTER_OPERATOR(nll_loss_grad, grad::DefineNllGrad);
 REGISTER_CPU_KERNEL(nll_loss_grad, grad::NllGradKernel, float, double);

@@ -39,6 +39,7 @@ template <class T>
 using RankLossGradGradKernel = Loss<RankLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(rank_loss, DefineRankLoss);
+REGISTER_LOD_ALSO(rank_loss, Loss<RankLoss>::kB, Loss<RankLoss>::kLabel);
 REGISTER_LOD_RULE(rank_loss, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(rank_loss, RankLossKernel, float, double);
 REGISTER_OPERATOR(rank_loss_grad, Loss<RankLoss>::DefineGrad);

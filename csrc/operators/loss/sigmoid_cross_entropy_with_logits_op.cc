@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -64,6 +65,7 @@ template <class T>
 using LogitsLossGradGradKernel = Loss<LogitsLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits, DefineLogitsLoss);
+REGISTER_LOD_ALSO(sigmoid_cross_entropy_with_logits, kLabel);
 REGISTER_CPU_KERNEL(sigmoid_cross_entropy_with_logits, LogitsLossKernel, float, double);
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits_grad, Loss<LogitsLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(sigmoid_cross_entropy_with_logits_grad, LogitsLossGradKernel, float, double);

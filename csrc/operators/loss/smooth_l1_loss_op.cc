@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
@@ -46,7 +47,7 @@ void DefineSmoothL1(OpDef& op) {
                  "- Y), where f(d) = sigma^2 d^2 / 2 for |d| < 1 / sigma^2, else |d| - 0.5 / "
                  "sigma^2 (Girshick, \"Fast R-CNN\", 2015). The weights get no gradient.")
           .Example(
-              ">>> x, y = to_variable([[0.5, 3.0], [1.0, 1.0]]), to_variable(np.zeros((2, 2)))\n"
+              ">>> x, y = to_variable([[0.5, 3.0], [1.0, 1.0]]), to_variable([[0.0, 0.0]] * 2)\n"
               ">>> F.smooth_l1_loss(x, y).tolist()  # 0.5 * 0.5^2 + (3 - 0.5), and twice 0.5\n"
               "[[2.625], [1.0]]"))
       .Output(kDiff, "Diff", "shape of X", kIntermediate)
@@ -234,6 +235,7 @@ struct SmoothL1GradGradKernel {
 using grad_grad::SmoothL1Third;
 
 REGISTER_OPERATOR(smooth_l1_loss, DefineSmoothL1);
+REGISTER_LOD_ALSO(smooth_l1_loss, kY);
 REGISTER_CPU_KERNEL(smooth_l1_loss, SmoothL1Kernel, float, double);
 REGISTER_OPERATOR(smooth_l1_loss_grad, grad::DefineSmoothL1Grad);
 REGISTER_CPU_KERNEL(smooth_l1_loss_grad, grad::SmoothL1GradKernel, float, double);

@@ -3,6 +3,7 @@
 
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -34,8 +35,8 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
       .Example(
           ">>> logits = to_variable([[0.0, 0.0], [0.0, 1.0]])\n"
           ">>> loss = F.softmax_with_cross_entropy(logits, to_variable([[0], [1]]))\n"
-          ">>> np.round(loss.numpy(), 4).tolist()  # log 2 and log(1 + 1 / e)\n"
-          "[[0.6931], [0.3133]]")
+          ">>> [round(v, 4) for v in loss.numpy().ravel().tolist()]  # log 2 and log(1 + 1 / e)\n"
+          "[0.6931, 0.3133]")
       .Input(kLogits, "Logits", "scores [..., C, ...], the classes along axis")
       .Input(kLabel, "Label",
              "int64 or int32 classes, shaped as Logits with 1 class or without the axis; soft: as "
@@ -410,6 +411,7 @@ struct GradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
 REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
+REGISTER_LOD_ALSO(softmax_with_cross_entropy, kLabel);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad, grad::GradKernel, float, double);

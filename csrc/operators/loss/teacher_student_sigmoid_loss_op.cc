@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -65,6 +66,7 @@ template <class T>
 using TeacherLossGradGradKernel = Loss<TeacherLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(teacher_student_sigmoid_loss, DefineTeacherLoss);
+REGISTER_LOD_ALSO(teacher_student_sigmoid_loss, kLabel);
 REGISTER_CPU_KERNEL(teacher_student_sigmoid_loss, TeacherLossKernel, float, double);
 REGISTER_OPERATOR(teacher_student_sigmoid_loss_grad, Loss<TeacherLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(teacher_student_sigmoid_loss_grad, TeacherLossGradKernel, float, double);

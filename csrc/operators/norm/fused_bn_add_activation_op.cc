@@ -68,6 +68,7 @@ REGISTER_EPILOGUE(fused_bn_add_activation, MakeEpilogue);
 REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
+REGISTER_LOD_ALSO(fused_bn_add_activation, kZ);
 REGISTER_LOD_RULE(fused_bn_add_activation, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);

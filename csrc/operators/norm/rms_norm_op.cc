@@ -86,8 +86,8 @@ void DefineRmsNorm(OpDef& op) {
       .Example(
           ">>> x, weight = to_variable([[1.0, 7.0]]), to_variable([1.0, 10.0])\n"
           ">>> out = F.rms_norm(x, norm_weight=weight)\n"
-          ">>> np.round(out.numpy(), 4).tolist()  # the root of the mean square is 5\n"
-          "[[0.2, 14.0]]")
+          ">>> [round(v, 4) for v in out[0].tolist()]  # the root of the mean square is 5\n"
+          "[0.2, 14.0]")
       .Input(kX, "x", "at least one axis")
       .Input(kBias, "bias", "[last size of x], added before", kDispensable)
       .Input(kResidual, "residual", "shape of x, added before", kDispensable)

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -60,6 +61,7 @@ struct SquaredL2DistanceKernel {
 };
 
 REGISTER_OPERATOR(squared_l2_distance, DefineSquaredL2Distance);
+REGISTER_LOD_ALSO(squared_l2_distance, kY);
 REGISTER_CPU_KERNEL(squared_l2_distance, SquaredL2DistanceKernel, float, double);
 
 }  // namespace

@@ -37,7 +37,8 @@ void DefineSequenceScatter(OpDef& op) {
       .Example(
           ">>> ids = to_variable([[0], [2], [1]], lod=[[0, 2, 3]])\n"
           ">>> updates = to_variable([[1.0], [2.0], [3.0]])\n"
-          ">>> F.sequence_scatter(to_variable(np.zeros((2, 3))), ids, updates).tolist()\n"
+          ">>> x = to_variable(np.zeros((2, 3), 'float32'))\n"
+          ">>> F.sequence_scatter(x, ids, updates).tolist()\n"
           "[[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]")
       .Input(kX, "X", "[sequences of Ids, D]")
       .Input(kIds, "Ids", "[rows, 1] with LoD, int32 or int64, in [0, D)")

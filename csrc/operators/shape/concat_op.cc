@@ -82,13 +82,15 @@ LoDLevels JoinedLoD(const KernelContext& ctx) {
 bool KeepsRows(const LoDCall& c) {
   int axis = AxisOf(c.call, kAxisTensor, c.from.rank());
   if (axis != 0 || c.call.in.count(kX) == 1) return axis >= 0;
-  return c.described() && c.SameLoD(kX);
+  if (!c.described()) return false;
+  const int *levels = c.levels + c.call.in.begin_of(kX), *end = levels + c.call.in.count(kX);
+  return std::all_of(levels, end, [&](int has) { return has == *levels; });
 }
 
 void DefineConcat(OpDef& op) {
   op.Comment(
         "Out = X[0], X[1], ... one after the other along an axis. Along axis 0 their sequences "
-        "follow each other too, if all X have a level of detail; along others Out has X[0]'s.")
+        "follow each other too, if all X have a level of detail; along others Out has theirs.")
       .Input(kX, "X", "one shape but for the axis", kDuplicable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "their shape, the axis being as long as theirs together")

@@ -55,6 +55,7 @@ def test_tensors_give_shape_and_value():
         ({"shape": [-1]}, ValueError, "at least 0"),
         ({"shape": [2], "str_value": "two"}, ValueError, "a number"),
         ({"shape": [2], "dtype": "uint8", "str_value": "-1"}, IndexError, "fit into uint8"),
+        ({"shape": [2], "dtype": "float32", "str_value": "1e39"}, IndexError, "fit into float32"),
         ({"shape": [2**40, 2**40]}, IndexError, "64 bits"),
     ],
 )

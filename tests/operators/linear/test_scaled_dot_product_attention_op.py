@@ -34,6 +34,9 @@ class TestAttention(OpTest):
     shapes = (2, 3, 4), (2, 5, 4), (2, 5, 3)  # query, key, value
     mask = None
     attrs = {}
+    leave_out = {
+        "lod_passes": "to Out alone, and rows of two axes need those of Key: test_lod_passes"
+    }
 
     def setUp(self):
         self.op_type = "scaled_dot_product_attention"
@@ -56,6 +59,16 @@ class TestAttention(OpTest):
     def test_check_grad(self):
         floating = [n for n, x in self.inputs.items() if x.dtype.kind == "f"]
         self.check_grad(floating, "Out")
+
+    def test_lod_passes(self):
+        slots = {n: _core.to_variable(x) for n, x in self.inputs.items()}
+        _core.set_lod(slots["Query"], lod := [[0, 1, self.shapes[0][0]]])
+        if len(self.shapes[0]) == 2:
+            _core.set_lod(slots["Key"], [[0, 2, self.shapes[1][0]]])
+            slots.pop("Mask", None)
+        results = _core.run_op(self.op_type, slots, self.attrs)
+        found = {n: _core.lod(v) for n, v in results.items() if _core.lod(v)}
+        self.assertEqual(found, {"Out": lod})
 
 
 class TestAttentionOneMatrix(TestAttention):
@@ -233,7 +246,7 @@ def test_second_order_with_dropout_is_that_of_the_same_weights():
         (((2, 3), (2, 4), (2, 3)), {}, "one last size"),
         (((2, 3), (2, 3), (3, 3)), {}, "as many positions"),
         (((1, 2, 3), (2, 2, 3), (2, 2, 3)), {}, "leading axes"),
-        (((2, 3), (2, 3), (2, 3)), {"num_heads": 3}, "must be \\[batch, queries"),
+        (((1, 1, 2, 3),) * 3, {"num_heads": 3}, "must be \\[batch, queries"),
         (((1, 2, 3), (1, 2, 3), (1, 2, 3)), {"num_heads": 2}, "multiples of num_heads"),
         (((3,), (3,), (3,)), {}, "one rank, at least 2"),
     ],

@@ -1,0 +1,30 @@
+"""Derivatives: Jacobians, Hessians and products with them, recomputing, switches of recording."""
+
+from dygraph.core.lazily import find
+from dygraph.errors import did_you_mean
+
+TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
+if TYPE_CHECKING:
+    from dygraph.autograd.derivatives import (
+        hessian,
+        hvp,
+        jacobian,
+        jvp,
+        recompute,
+        saved_value_hooks,
+        vjp,
+    )
+
+# Loaded at the first use: `import dygraph` needs the switches of recording alone.
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks", "vjp"]
+
+
+def __getattr__(name):
+    if name in __all__:
+        return find("dygraph.autograd.derivatives", name)
+    hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    raise AttributeError(f"module 'dygraph.autograd' has no attribute '{name}'.{hint}")
+
+
+def __dir__():
+    return list(__all__)

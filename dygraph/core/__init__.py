@@ -1,0 +1,1 @@
+"""Variable and what its methods need: checks, sizes, indexing, NumPy, exchange, promotion."""

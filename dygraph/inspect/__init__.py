@@ -1,0 +1,1 @@
+"""What shows values, graphs and calls: text, HTML, pictures, kept values, callers."""

@@ -1,0 +1,476 @@
+"""Activations. Those without arguments of their own are the operators themselves."""
+
+from dygraph import _core, nets
+from dygraph.core import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.nn.functional.spelling import spelled
+
+__all__ = [
+    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "leaky_relu", "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "prelu", "relu",
+    "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
+    "swish", "tanh", "tanhshrink", "threshold", "thresholded_relu",
+]  # fmt: skip
+
+ops = _core.ops
+
+# A Python function around an operator would cost a tenth of a small call.
+gelu, relu, sigmoid, silu = ops.gelu, ops.relu, ops.sigmoid, ops.silu
+softsign, tanh, tanhshrink = ops.softsign, ops.tanh, ops.tanh_shrink
+log_sigmoid = logsigmoid = ops.logsigmoid
+_softmax, _log_softmax = ops.softmax, ops.log_softmax
+
+
+def _number(value, what, least=None):
+    return check.number(value, what, least)
+
+
+# Along an axis ------------------------------------------------------------------------------------
+
+
+def _converted(x, dtype, owner):
+    if isinstance(dtype, (bool, int)):
+        raise ArgumentTypeError(
+            f"{owner}: dtype must be an element type such as 'float32', got {kind_of(dtype)}"
+        )
+    return check.variable(x, f"{owner}: x").astype(dtype)
+
+
+def softmax(x, axis=-1, dtype=None, *, dim=None):
+    """``exp(x) / sum(exp(x))``, the sum along `axis`.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    axis : int
+    dtype : dtype, optional
+        Convert `x` first, from integers for example.
+    dim : int, optional
+        PyTorch's name of `axis`. PyTorch chooses the axis itself where it is not given; here and in
+        Paddle it is the last one.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    OutOfRangeError
+        (an IndexError) for an axis that `x` does not have.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.softmax(dygraph.to_variable([[0.0, 0.0]])).tolist()
+    [[0.5, 0.5]]
+    """
+    if dim is not None:
+        axis = dim
+    if dtype is not None:
+        x = _converted(x, dtype, "softmax")
+    return _softmax(x) if axis == -1 else _softmax(x, axis)
+
+
+def log_softmax(x, axis=-1, dtype=None, *, dim=None):
+    """``x - log(sum(exp(x)))``, the logarithm of `softmax`, without overflow.
+
+    Arguments, result and errors as those of `softmax`.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.log_softmax(dygraph.to_variable([[7.0, -900.0]])).tolist()
+    [[0.0, -907.0]]
+    """
+    if dim is not None:
+        axis = dim
+    if dtype is not None:
+        x = _converted(x, dtype, "log_softmax")
+    return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
+
+
+def softmin(x, axis=-1, dtype=None, *, dim=None):
+    """``softmax(-x)``; arguments, result and errors as those of `softmax`.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.softmin(dygraph.to_variable([[0.0, 900.0]])).tolist()
+    [[1.0, 0.0]]
+    """
+    return softmax(-check.variable(x, "softmin: x"), axis, dtype, dim=dim)
+
+
+@spelled
+def glu(x, axis=-1):
+    """``a * sigmoid(b)`` for the halves a and b of `x` along `axis` (Dauphin et al., 2017).
+
+    Parameters
+    ----------
+    x : Variable
+        float32 or float64, an even size along `axis`.
+    axis : int
+
+    Returns
+    -------
+    Variable
+        Half as long along `axis`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for an odd size.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.glu(dygraph.to_variable([[2.0, 0.0]])).tolist()
+    [[1.0]]
+    """
+    return nets.glu(x, axis)
+
+
+@spelled
+def maxout(x, groups, axis=1):
+    """The largest of each `groups` neighbouring channels (Goodfellow et al., 2013).
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, height, width]``, float32 or float64.
+    groups : int
+        A divisor of the number of channels.
+    axis : int
+        The axis of the channels.
+
+    Returns
+    -------
+    Variable
+        With ``channels / groups`` channels.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for channels that are no multiple of `groups`.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.to_variable([1.0, 4.0, 3.0, 2.0]).reshape(1, 4, 1, 1)
+    >>> F.maxout(x, 2).reshape(2).tolist()
+    [4.0, 3.0]
+    """
+    return ops.maxout(x, groups=check.integer(groups, "maxout: groups", 1), axis=axis)
+
+
+# With a slope, a bound or a threshold -------------------------------------------------------------
+# Each takes a Variable of any shape, float32 or float64, and gives one of its shape and type; a
+# number that is none raises ArgumentTypeError (a TypeError).
+
+
+@spelled
+def relu6(x):
+    """``min(max(x, 0), 6)``, element by element, of a float32 or float64 Variable.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.relu6(dygraph.to_variable([-1.0, 2.0, 8.0])).tolist()
+    [0.0, 2.0, 6.0]
+    """
+    return ops.relu6(x)
+
+
+@spelled
+def elu(x, alpha=1.0):
+    """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)`` (Clevert et al., 2016).
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    alpha : float
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for an `x` that is no Variable, or an `alpha` that is no number.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.elu(dygraph.to_variable([-99.0, 2.0]), alpha=0.5).tolist()
+    [-0.5, 2.0]
+    """
+    return ops.elu(x, _number(alpha, "elu: alpha"))
+
+
+@spelled
+def celu(x, alpha=1.0):
+    """``x`` where ``x > 0``, else ``alpha * (exp(x / alpha) - 1)`` (Barron, 2017).
+
+    Arguments, result and errors as those of `elu`; `alpha` is not 0.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.celu(dygraph.to_variable([-99.0, 2.0]), alpha=0.5).tolist()
+    [-0.5, 2.0]
+    """
+    alpha = _number(alpha, "celu: alpha")
+    if alpha == 0:
+        raise InvalidArgumentError("celu: alpha must not be 0. Write relu(x)")
+    return ops.scale(ops.elu(ops.scale(x, scale=1 / alpha), 1.0), scale=alpha)
+
+
+@spelled
+def selu(x, scale=1.0507009873554805, alpha=1.6732632423543772):
+    """``scale * elu(x, alpha)``; the defaults keep mean and variance (Klambauer et al., 2017).
+
+    Arguments, result and errors as those of `elu`. PyTorch has `x` alone, Paddle all three.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.selu(dygraph.to_variable([-99.0, 1.0])).numpy().round(4).tolist()
+    [-1.7581, 1.0507]
+    """
+    return ops.selu(x, _number(scale, "selu: scale"), _number(alpha, "selu: alpha"))
+
+
+@spelled
+def leaky_relu(x, negative_slope=0.01):
+    """``x`` where ``x > 0``, else ``negative_slope * x``.
+
+    Arguments, result and errors as those of `elu`. Fluid's slope is 0.02 by default.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.leaky_relu(dygraph.to_variable([-4.0, 2.0]), 0.25).tolist()
+    [-1.0, 2.0]
+    """
+    return ops.leaky_relu(x, _number(negative_slope, "leaky_relu: negative_slope"))
+
+
+@spelled
+def prelu(x, weight):
+    """``x`` where ``x > 0``, else ``weight * x`` (He et al., 2015).
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, ...]``, float32 or float64.
+    weight : Variable
+        One slope ``[1]``, or one for each channel ``[channels]``.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for a weight of another size.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.prelu(dygraph.to_variable([[-4.0, 2.0]]), dygraph.to_variable([0.25, 0.5])).tolist()
+    [[-1.0, 2.0]]
+    """
+    one = check.variable(weight, "prelu: weight").size == 1
+    return ops.prelu(x, weight, mode="all" if one else "channel")
+
+
+@spelled
+def swish(x):
+    """``x * sigmoid(x)``: Paddle's other name of `silu`.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.swish(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.7311]
+    """
+    return silu(x)
+
+
+@spelled
+def mish(x):
+    """``x * tanh(softplus(x))``, element by element, of a float Variable (Misra, 2019).
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.mish(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.8651]
+    """
+    return ops.mish(x)
+
+
+@spelled
+def hardtanh(x, min=-1.0, max=1.0):
+    """``min`` below `min`, ``max`` above `max`, else ``x``.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    min, max : float
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for a `min` that is not below `max`.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.hardtanh(dygraph.to_variable([-3.0, 0.5, 3.0])).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    low, high = _number(min, "hardtanh: min"), _number(max, "hardtanh: max")
+    if low >= high:
+        raise InvalidArgumentError(f"hardtanh: min must be below max, got {low} and {high}")
+    return ops.clip(x, low, high)
+
+
+@spelled
+def hardsigmoid(x):
+    """``min(max(x / 6 + 1 / 2, 0), 1)``, element by element (Howard et al., 2019).
+
+    PyTorch's and Paddle 2's slope is 1/6; Fluid's `hard_sigmoid` has 0.2.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).numpy().round(4).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    return ops.hard_sigmoid(x, slope=1 / 6, offset=0.5)
+
+
+@spelled
+def hardswish(x):
+    """``x * min(max(x + 3, 0), 6) / 6``, element by element (Howard et al., 2019).
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.hardswish(dygraph.to_variable([-1.5, 0.0, 4.0])).tolist()
+    [-0.375, 0.0, 4.0]
+    """
+    return ops.hard_swish(x)
+
+
+@spelled
+def hardshrink(x, threshold=0.5):
+    """``x`` where ``|x| > threshold``, else 0.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    threshold : float
+        At least 0; PyTorch's `lambd`.
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) for a threshold that is no number, or below 0.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.hardshrink(dygraph.to_variable([-2.0, 0.25])).tolist()
+    [-2.0, 0.0]
+    """
+    return ops.hard_shrink(x, _number(threshold, "hardshrink: threshold", 0))
+
+
+@spelled
+def softshrink(x, threshold=0.5):
+    """``x`` moved towards 0 by `threshold`, and 0 within it.
+
+    Arguments, result and errors as those of `hardshrink`.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.softshrink(dygraph.to_variable([-2.0, 0.25])).tolist()
+    [-1.5, 0.0]
+    """
+    return ops.softshrink(x, _number(threshold, "softshrink: threshold", 0))
+
+
+@spelled
+def softplus(x, beta=1.0, threshold=20.0):
+    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    beta, threshold : float
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for numbers that are none.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.softplus(dygraph.to_variable([0.0, 50.0])).numpy().round(4).tolist()
+    [0.6931, 50.0]
+    """
+    return ops.softplus(
+        x, _number(beta, "softplus: beta"), _number(threshold, "softplus: threshold")
+    )
+
+
+@spelled
+def threshold(x, threshold, value):
+    """``x`` where ``x > threshold``, else `value`. Arguments as in PyTorch.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    threshold, value : float
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for numbers that are none.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.threshold(dygraph.to_variable([0.5, 2.0]), 1.0, -7.0).tolist()
+    [-7.0, 2.0]
+    """
+    check.variable(x, "threshold: x")
+    above = x > _number(threshold, "threshold: threshold")
+    return ops.where(above, x, ops.fill_any_like(x, value=_number(value, "threshold: value")))
+
+
+@spelled
+def thresholded_relu(x, threshold=1.0):
+    """``x`` where ``x > threshold``, else 0.
+
+    Arguments, result and errors as those of `elu`; Paddle's name for PyTorch's
+    ``threshold(x, threshold, 0)``.
+
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.thresholded_relu(dygraph.to_variable([0.5, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    return ops.thresholded_relu(x, _number(threshold, "thresholded_relu: threshold"))

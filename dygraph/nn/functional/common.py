@@ -1,0 +1,592 @@
+"""Products, tables, borders, resizing and the order of pixels."""
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.core import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions import images, manipulation
+from dygraph.nn.functional.spelling import spelled
+
+__all__ = [
+    "affine_grid", "bilinear", "channel_shuffle", "embedding", "grid_sample", "interpolate",
+    "label_smooth", "linear", "one_hot", "pad", "pixel_shuffle", "sequence_mask", "unfold",
+    "upsample", "zeropad2d",
+]  # fmt: skip
+
+ops = _core.ops
+
+
+# Products and tables ------------------------------------------------------------------------------
+
+
+@spelled
+def linear(x, weight, bias=None):
+    """``x @ weight + bias``.
+
+    The weight is ``[in, out]``, as in Paddle; PyTorch's is ``[out, in]`` and must be transposed. A
+    square weight of PyTorch's fits without an error and gives another result.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[..., in]``, float32 or float64.
+    weight : Variable
+        ``[in, out]``.
+    bias : Variable, optional
+        ``[out]``.
+
+    Returns
+    -------
+    Variable
+        ``[..., out]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for sizes that do not fit, with the fix where only PyTorch's order fits.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x, weight = dygraph.to_variable([[1.0, 2.0]]), dygraph.to_variable([[3.0], [10.0]])
+    >>> F.linear(x, weight, dygraph.ones([1], x.dtype)).tolist()
+    [[24.0]]
+    """
+    size = check.variable(x, "linear: x").shape[-1:]
+    shape = check.variable(weight, "linear: weight").shape
+    if len(shape) != 2:
+        raise InvalidArgumentError(
+            f"linear: weight must have two axes, [in, out], got shape {list(shape)}"
+        )
+    if not size or not check.may_be_equal(size[0], shape[0]):
+        fix = ""
+        if size and size[0] == shape[1]:
+            fix = ". This is PyTorch's order, [out, in]: write linear(x, weight.T, bias)"
+        raise InvalidArgumentError(
+            f"linear: the last axis of x must be the first of weight, [in, out], got x "
+            f"{list(x.shape)} and weight {list(shape)}{fix}"
+        )
+    out = ops.matmul_v2(x, weight)
+    return out if bias is None else ops.elementwise_add(out, bias)
+
+
+@spelled
+def bilinear(x1, x2, weight, bias=None):
+    """``out[n, o] = x1[n] @ weight[o] @ x2[n] + bias[o]``.
+
+    Parameters
+    ----------
+    x1, x2 : Variable
+        ``[N, in1]`` and ``[N, in2]``, float32 or float64.
+    weight : Variable
+        ``[out, in1, in2]``.
+    bias : Variable, optional
+        ``[out]`` or ``[1, out]``.
+
+    Returns
+    -------
+    Variable
+        ``[N, out]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for sizes that do not fit.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.to_variable([[1.0, 2.0]])
+    >>> F.bilinear(x, x, dygraph.ones([3, 2, 2], x.dtype)).tolist()
+    [[9.0, 9.0, 9.0]]
+    """
+    out = ops.bilinear_tensor_product(x1, x2, weight)
+    return out if bias is None else ops.elementwise_add(out, bias)
+
+
+@spelled
+def embedding(x, weight, padding_idx=None, *, sparse=False):
+    """Rows of the table `weight`, by index.
+
+    Parameters
+    ----------
+    x : Variable
+        int32 or int64 indices, any shape.
+    weight : Variable
+        ``[rows, size]``.
+    padding_idx : int, optional
+        A row that reads as zeros and gets no gradient, as in Paddle; PyTorch reads what `weight`
+        holds there. Negative indices count from the end.
+    sparse : bool
+        The table's gradient is SelectedRows with only the rows that were read.
+
+    Returns
+    -------
+    Variable
+        ``[..., size]``.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError, OutOfRangeError
+        (a TypeError, a ValueError, an IndexError) for floating indices; for a table that is no
+        matrix and a `padding_idx` that it does not have; for an index that it does not have.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> table = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> F.embedding(dygraph.to_variable([1, 0]), table, padding_idx=0).tolist()
+    [[3.0, 4.0], [0.0, 0.0]]
+    """
+    if not check.variable(x, "embedding: x").dtype.name.startswith("int"):
+        raise ArgumentTypeError(
+            f"embedding: x must hold int32 or int64 indices, got {x.dtype}. Write "
+            "embedding(indices, table)"
+        )
+    padding = -1
+    if padding_idx is not None:
+        padding = check.integer(padding_idx, "embedding: padding_idx")
+        rows = check.variable(weight, "embedding: weight").shape[0]
+        if not -rows <= padding < rows:
+            raise InvalidArgumentError(
+                f"embedding: padding_idx must lie in [-{rows}, {rows}), got {padding}"
+            )
+        padding %= rows
+    return ops.lookup_table_v2(weight, x, is_sparse=bool(sparse), padding_idx=padding)
+
+
+@spelled
+def one_hot(x, num_classes=-1, *, dtype="float32"):
+    """1 at the class and 0 elsewhere, along a new last axis.
+
+    Parameters
+    ----------
+    x : Variable
+        int32 or int64 classes, any shape.
+    num_classes : int
+        -1: one more than the largest class.
+    dtype : dtype
+        float32 as in Paddle; PyTorch's result is int64.
+
+    Returns
+    -------
+    Variable
+        ``[..., num_classes]``.
+
+    Raises
+    ------
+    InvalidArgumentError, OutOfRangeError
+        (a ValueError, an IndexError) for no classes; for a class out of range.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.one_hot(dygraph.to_variable([0, 2]), 3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    check.variable(x, "one_hot: x")
+    count = check.integer(num_classes, "one_hot: num_classes")
+    if count == -1:
+        if _core.is_symbol(x) or not x.size:
+            raise InvalidArgumentError(
+                "one_hot: num_classes must be given where x has no values to count, got -1"
+            )
+        count = int(x.numpy().max()) + 1
+    if count < 1:
+        raise InvalidArgumentError(f"one_hot: num_classes must be at least 1, got {count}")
+    return ops.one_hot_v2(x, depth=count, dtype=dtype)
+
+
+@spelled
+def label_smooth(label, prior_dist=None, epsilon=0.1):
+    """``(1 - epsilon) * label + epsilon * prior_dist``, the prior even by default.
+
+    Parameters
+    ----------
+    label : Variable
+        ``[..., classes]``, float32 or float64.
+    prior_dist : Variable, optional
+        ``[1, classes]``.
+    epsilon : float
+        0 to 1.
+
+    Returns
+    -------
+    Variable
+        The shape of `label`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for an `epsilon` out of bounds.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.label_smooth(dygraph.to_variable([[0.0, 1.0]]), epsilon=0.5).tolist()
+    [[0.25, 0.75]]
+    """
+    epsilon = check.number(epsilon, "label_smooth: epsilon", 0, 1)
+    return ops.label_smooth(label, prior_dist=prior_dist, epsilon=epsilon)
+
+
+@spelled
+def sequence_mask(x, maxlen=None, dtype="int64"):
+    """1 at the positions of each sequence, 0 behind its length.
+
+    Parameters
+    ----------
+    x : Variable
+        int32 or int64 lengths, any shape.
+    maxlen : int, optional
+        None: the greatest length.
+    dtype : dtype
+
+    Returns
+    -------
+    Variable
+        ``[..., maxlen]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for a `maxlen` below 1.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.sequence_mask(dygraph.to_variable([1, 3])).tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
+    most = -1 if maxlen is None else check.integer(maxlen, "sequence_mask: maxlen", 1)
+    return ops.sequence_mask(x, maxlen=most, out_dtype=dtype)
+
+
+# Borders ------------------------------------------------------------------------------------------
+
+
+@spelled
+def pad(x, pad, mode="constant", value=0.0):
+    """`x` with a border.
+
+    Parameters
+    ----------
+    x : Variable
+    pad : list of int, or list of (int, int)
+        Two numbers, before and after, for some of the last axes, the last axis first: ``[left,
+        right, top, bottom]``. Or pairs, one for each axis of `x`, the first axis first, as NumPy
+        has them. A flat list for all axes must be written in pairs: PyTorch counts it from the last
+        axis, Paddle from the first.
+    mode : 'constant', 'reflect' or 'replicate'
+        The border: `value`, `x` mirrored at its border, or the border repeated.
+    value : float
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for numbers that do not fit the axes.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.pad(dygraph.ones(1, 2), [1, 0], value=5.0).tolist()
+    [[5.0, 1.0, 1.0]]
+    >>> F.pad(dygraph.ones(1, 2), [(1, 0), (0, 0)]).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    rank = check.variable(x, "pad: x").ndim
+    if isinstance(pad, (list, tuple)) and pad and all(isinstance(p, (list, tuple)) for p in pad):
+        if len(pad) != rank or any(len(p) != 2 for p in pad):
+            raise InvalidArgumentError(
+                f"pad: pad must hold a pair for each of the {rank} axes, got {list(pad)}"
+            )
+        pad = [n for pair in pad for n in pair]
+    elif isinstance(pad, (list, tuple)) and rank > 1 and len(pad) == 2 * rank:
+        pairs = [tuple(pad[i : i + 2]) for i in range(0, len(pad), 2)]
+        if pairs != pairs[::-1]:
+            raise InvalidArgumentError(
+                f"pad: pad for all {rank} axes must be written in pairs, the first axis first, got "
+                f"{list(pad)}. PyTorch means {pairs[::-1]}, Paddle {pairs}"
+            )
+    return manipulation.pad(x, pad, mode, value)
+
+
+@spelled
+def zeropad2d(x, padding):
+    """Zeros around images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    x : Variable
+    padding : int or (int, int, int, int)
+        Left, right, top, bottom.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.zeropad2d(dygraph.ones(1, 1, 1, 1), [1, 0, 0, 0]).tolist()
+    [[[[0.0, 1.0]]]]
+    """
+    images.require_axes(x, 2, "zeropad2d")
+    return manipulation.pad(x, check.integers(padding, 4, "zeropad2d: padding", 0))
+
+
+# Pixels -------------------------------------------------------------------------------------------
+
+
+@spelled
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0):
+    """Resize sequences, images or volumes.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]`` for 'nearest' and 'linear', ``[batch, channels, height,
+        width]`` for 'nearest' and 'bilinear', with a depth for 'trilinear'; float32 or float64.
+    size : int or list of int, optional
+        Spatial sizes of the result. This or `scale_factor` must be given.
+    scale_factor : float or list of float, optional
+        Factors on the sizes of `x`, rounded down; one for all axes or one for each.
+    mode : 'nearest', 'linear', 'bilinear' or 'trilinear'
+    align_corners : bool
+        True: the first and last pixels coincide. False: pixels are cells.
+    align_mode : 0 or 1
+        Without `align_corners`, 0 aligns the centres of the cells, as PyTorch does, 1 their
+        beginnings.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another mode and for sizes that do not fit.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> F.interpolate(x, size=[1, 3], mode="bilinear", align_corners=True).tolist()
+    [[[[1.0, 2.0, 3.0]]]]
+    """
+    check.choice(mode, ("nearest", "linear", "bilinear", "trilinear"), "interpolate: mode")
+    if mode == "nearest" and align_corners:
+        raise InvalidArgumentError(
+            "interpolate: align_corners must be False for mode 'nearest', got True"
+        )
+    if check.variable(x, "interpolate: x").ndim != 3 or mode not in ("nearest", "linear"):
+        if mode == "linear":
+            images.require_axes(x, 1, "interpolate with mode 'linear'")
+        return images.interpolate(x, size, scale_factor, mode, align_corners, align_mode)
+    if size is not None:
+        size = [1, *check.integers(size, 1, "interpolate: size", 1)]
+    if scale_factor is not None:
+        one = isinstance(scale_factor, (list, tuple)) and len(scale_factor) == 1
+        scale_factor = [1.0, scale_factor[0] if one else scale_factor]
+    flat, mode = ops.unsqueeze2(x, axes=[2]), "bilinear" if mode == "linear" else mode
+    out = images.interpolate(flat, size, scale_factor, mode, align_corners, align_mode)
+    return ops.squeeze2(out, axes=[2])
+
+
+upsample = interpolate
+
+
+@spelled
+def pixel_shuffle(x, upscale_factor):
+    """Channels become pixels: ``[n, c * r * r, h, w]`` to ``[n, c, h * r, w * r]``.
+
+    Parameters
+    ----------
+    x : Variable
+        float32 or float64.
+    upscale_factor : int
+        r (Shi et al., 2016).
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for channels that are no multiple of ``r * r``.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.pixel_shuffle(dygraph.arange(4.0).reshape(1, 4, 1, 1), 2).tolist()
+    [[[[0.0, 1.0], [2.0, 3.0]]]]
+    """
+    factor = check.integer(upscale_factor, "pixel_shuffle: upscale_factor", 1)
+    return ops.pixel_shuffle(x, upscale_factor=factor)
+
+
+@spelled
+def channel_shuffle(x, groups):
+    """Channel ``i * n + j`` goes to ``j * groups + i``, of `groups` groups of n channels.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, height, width]``, float32 or float64.
+    groups : int
+        A divisor of the number of channels (Zhang et al., 2018).
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for channels that are no multiple of `groups`.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.channel_shuffle(dygraph.arange(4.0).reshape(1, 4, 1, 1), 2).reshape(4).tolist()
+    [0.0, 2.0, 1.0, 3.0]
+    """
+    return ops.shuffle_channel(x, group=check.integer(groups, "channel_shuffle: groups", 1))
+
+
+@spelled
+def unfold(x, kernel_size, *, stride=1, padding=0, dilation=1):
+    """The windows of images as columns, ``[n, c * height * width, windows]``.
+
+    PyTorch and Paddle order the arguments after the window differently, so they are given by name.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, height, width]``, float32 or float64.
+    kernel_size, stride, dilation : int or (int, int)
+    padding : int, (int, int) or (int, int, int, int)
+        Height and width, or top, left, bottom, right.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for sizes that do not fit.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.unfold(dygraph.arange(3.0).reshape(1, 1, 1, 3), (1, 2)).tolist()
+    [[[0.0, 1.0], [1.0, 2.0]]]
+    """
+    four = isinstance(padding, (list, tuple)) and len(padding) == 4
+    padding = check.integers(padding, 4 if four else 2, "unfold: padding", 0)
+    return ops.unfold(
+        x,
+        kernel_sizes=check.integers(kernel_size, 2, "unfold: kernel_size", 1),
+        strides=check.integers(stride, 2, "unfold: stride", 1),
+        paddings=padding if four else padding * 2,
+        dilations=check.integers(dilation, 2, "unfold: dilation", 1),
+    )
+
+
+def _corners(align_corners, owner):
+    if align_corners is None:
+        raise ArgumentTypeError(
+            f"{owner}: align_corners must be given: PyTorch's default is False, Paddle's True"
+        )
+    if not isinstance(align_corners, (bool, np.bool_)):
+        raise ArgumentTypeError(
+            f"{owner}: align_corners must be True or False, got {kind_of(align_corners)}"
+        )
+    return bool(align_corners)
+
+
+@spelled
+def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """The pixels of `x` at the places of `grid`, interpolated.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, height, width]``, float32 or float64.
+    grid : Variable
+        ``[batch, out height, out width, 2]``: x and y, -1 to 1 from one end to the other.
+    mode : 'bilinear' or 'nearest'
+    padding_mode : 'zeros', 'border' or 'reflection'
+        What lies beyond.
+    align_corners : bool
+        Must be given: PyTorch's default is False, Paddle's True. True: -1 and 1 are the centres of
+        the first and last pixels; False: their outer edges.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, out height, out width]``.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) without `align_corners`; for shapes that do not fit.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> F.grid_sample(x, dygraph.zeros([1, 1, 1, 2], x.dtype), align_corners=True).tolist()
+    [[[[2.0]]]]
+    """
+    corners = _corners(align_corners, "grid_sample")
+    check.choice(mode, ("bilinear", "nearest"), "grid_sample: mode")
+    return ops.grid_sampler(x, grid, mode=mode, padding_mode=padding_mode, align_corners=corners)
+
+
+@spelled
+def affine_grid(theta, size, align_corners=None):
+    """The places that `grid_sample` reads for an affine map.
+
+    Parameters
+    ----------
+    theta : Variable
+        ``[batch, 2, 3]``, float32 or float64.
+    size : list of int
+        ``[batch, channels, height, width]`` of the output.
+    align_corners : bool
+        Must be given: PyTorch's default is False, Paddle's True; as that of `grid_sample`.
+
+    Returns
+    -------
+    Variable
+        ``[batch, height, width, 2]``.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) without `align_corners`; for shapes that do not fit.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> theta = dygraph.to_variable([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> F.affine_grid(theta, [1, 1, 1, 2], align_corners=True).tolist()
+    [[[[-1.0, 0.0], [1.0, 0.0]]]]
+    """
+    corners = _corners(align_corners, "affine_grid")
+    sizes = check.integers(size, 4, "affine_grid: size", 1)
+    return ops.affine_grid(theta, output_shape=sizes, align_corners=corners)

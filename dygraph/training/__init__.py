@@ -1,0 +1,1 @@
+"""`Model`, which trains a layer; its summary; the names for data-parallel training."""

@@ -1,0 +1,80 @@
+"""What a Fluid script asks about its installation: CUDA, devices, the version."""
+
+import re
+
+from dygraph import CUDAPinnedPlace, CUDAPlace
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+
+__all__ = [
+    "__version__", "cuda_pinned_places", "cuda_places", "is_compiled_with_cuda", "require_version",
+]  # fmt: skip
+
+__version__ = "1.8.5"  # of the Fluid whose names these are; the library's: dygraph.__version__
+
+
+def is_compiled_with_cuda():
+    """Whether a CUDA device can be used, so that scripts choose ``CUDAPlace(0)`` where one is.
+
+    >>> from dygraph import static
+    >>> place = static.CUDAPlace(0) if static.is_compiled_with_cuda() else static.CPUPlace()
+    >>> static.Executor(place).place == place
+    True
+    """
+    return CUDAPlace(0).available
+
+
+def cuda_places(device_ids=None):
+    """A list of CUDAPlace, of all devices or of those with the given numbers.
+
+    PreconditionNotMetError without CUDA.
+
+    >>> from dygraph import static
+    >>> places = static.cuda_places() if static.is_compiled_with_cuda() else static.cpu_places(1)
+    >>> len(places) > 0
+    True
+    """
+    if not is_compiled_with_cuda():
+        raise PreconditionNotMetError(
+            "cuda_places: there must be a CUDA device, got none. Use cpu_places() where "
+            "is_compiled_with_cuda() is False"
+        )
+    if device_ids is not None:
+        return [CUDAPlace(i) for i in device_ids]
+    found = []
+    while CUDAPlace(len(found)).available:
+        found.append(CUDAPlace(len(found)))
+    return found
+
+
+def cuda_pinned_places(device_count=None):
+    """A list of CUDAPinnedPlace, one if `device_count` is None; see `cuda_places`."""
+    return [CUDAPinnedPlace()] * (len(cuda_places()) if device_count is None else device_count)
+
+
+def _numbers(version, what):
+    if not isinstance(version, str):
+        raise ArgumentTypeError(f"require_version: {what} must be a string, got {kind_of(version)}")
+    if not re.fullmatch(r"\d+(\.\d+){0,3}", version):
+        raise InvalidArgumentError(
+            f"require_version: {what} must be up to four numbers, as '1.8.5', got {version!r}"
+        )
+    numbers = [int(n) for n in version.split(".")]
+    return numbers + [0] * (4 - len(numbers))
+
+
+def require_version(min_version, max_version=None):
+    """Refuse to go on unless Fluid's version, 1.8.5 here, is in [min_version, max_version].
+
+    InvalidArgumentError outside.
+
+    >>> from dygraph import static
+    >>> static.require_version("1.6.0")
+    """
+    least, own = _numbers(min_version, "min_version"), _numbers(__version__, "__version__")
+    most = own if max_version is None else _numbers(max_version, "max_version")
+    if not least <= own <= most:
+        until = "" if max_version is None else f" and at most {max_version}"
+        raise InvalidArgumentError(
+            f"require_version: the version of Fluid must be at least {min_version}{until}, got "
+            f"{__version__}. Names of Paddle 2 are in dygraph, dygraph.nn and dygraph.optimizer"
+        )
