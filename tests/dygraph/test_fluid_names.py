@@ -297,7 +297,7 @@ LEFT_OUT = {
 # Here with other arguments, and why.
 OTHERWISE = {
     "dygraph.TracedLayer": "Fluid's constructor is not for users; TracedLayer.trace makes one",
-    "clip.GradientClipByValue": "takes its two numbers in either order; the smaller is min",
+    "nn.ClipGradByValue": "takes its two numbers in either order; the smaller is min",
     "nets.sequence_conv_pool": "takes its parameters instead of making them at each call",
 }
 

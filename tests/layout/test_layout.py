@@ -137,7 +137,7 @@ EXAMPLES = {
             "nn.py:2",
         ),
         ("static/io.py", "import torch\n", "torch"),
-        ("static/io.py", "import static\n", "never as static"),
+        ("static/io.py", "from dygraph import static\n", "never as static"),
         ("dygraph/__init__.py", "def f():\n    from dygraph import static\n", None),
         ("dygraph/jit/a.py", "def f():\n    from dygraph import static\n", None),
         ("dygraph/hub.py", "def f():\n    import tqdm\n", None),

@@ -12,8 +12,8 @@ import dygraph.static as fluid
 # What the documents write after ``fluid.``, beside layers.
 NAMES = """
 CPUPlace CUDAPlace CUDAPinnedPlace DataFeeder Executor ParamAttr Program Variable batch
-backward.append_backward backward.gradients clip.GradientClipByGlobalNorm clip.GradientClipByNorm
-clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
+backward.append_backward backward.gradients nn.ClipGradByGlobalNorm nn.ClipGradByNorm
+nn.ClipGradByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
 core.Scope core.Tensor create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
 dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
 debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
