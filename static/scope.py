@@ -19,7 +19,7 @@ def _scope_text(self):
     return f"Scope({len(names)} variables{': ' * bool(names)}{shown})"
 
 
-Scope.__repr__ = _scope_text
+Scope.__repr__ = _scope_text  # type: ignore[method-assign]
 
 _default = Scope()
 _current = threading.local()

@@ -133,4 +133,4 @@ def get_selected_rows(self):
     return rows
 
 
-_core.ScopeVariable.get_selected_rows = get_selected_rows
+_core.ScopeVariable.get_selected_rows = get_selected_rows  # type: ignore[attr-defined]

@@ -120,10 +120,12 @@ bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue
 
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
+  const OpInfo& op = GetOp(desc->type);
   for (size_t i = 0; i < table.fields.size(); ++i) {
     AttrValue value = attrs.Get(static_cast<int>(i));
     if (IsLeftOut(desc->type, table.fields[i].name, value)) continue;
-    if (IsOpen(attrs, static_cast<int>(i))) value = VarName();
+    if (MayBeOpen(op, static_cast<int>(i)) && IsOpen(attrs, static_cast<int>(i)))
+      value = VarName();
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }

@@ -292,6 +292,7 @@ void BindOperators(py::module_& m) {
              try {
                Ref<Attrs> attrs = program::ReadAttrs(GetOp(o.desc().type), o.desc());
                OpDesc all;
+               all.type = o.desc().type;
                program::WriteAttrs(*attrs, &all);
                OpDesc& op = o.Edit();
                for (OpDesc::Attr& a : all.attrs) {

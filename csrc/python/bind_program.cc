@@ -63,6 +63,7 @@ py::tuple DigestOf(const VarRef& v) {
   if (v->symbolic()) TellRead(*v, "the value");  // which raises
   const Value& value = v->value();
   const Tensor& held = value.is_rows() ? value.rows().value() : value.tensor();
+  ENFORCE(held.has_data(), PreconditionNotMet, "a Variable must hold values to be read");
   Tensor t = CopyTo(held, CPUPlace());
   if (t.layout() != Layout::kPlain) t = ToLayout(t, Layout::kPlain);
   py::object rows = py::none();

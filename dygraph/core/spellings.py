@@ -122,7 +122,7 @@ def data(self):
     >>> w.data.zero_().tolist(), w.tolist()
     ([0.0], [0.0])
     """
-    return _core.alias(self)
+    return self.detach() if _core.is_symbol(self) else _core.alias(self)
 
 
 def set_data(self, value):

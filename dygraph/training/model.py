@@ -45,7 +45,7 @@ _HINTS = {
     "X": "Pass X as the first argument, fit(X, y)",
 }
 
-_trained = weakref.WeakKeyDictionary()  # network -> epochs that any Model has trained it for
+_trained: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # network -> epochs that any Model has trained it for
 
 
 class History(dict):

@@ -35,7 +35,8 @@ class FC(Layer):
 
     Examples
     --------
-    >>> import numpy as np, static as fluid
+    >>> import dygraph.static as fluid
+    >>> import numpy as np
     >>> with fluid.dygraph.guard():
     ...     fc = fluid.dygraph.FC("fc", 10, num_flatten_dims=2)
     ...     out = fc(fluid.dygraph.to_variable(np.ones((2, 3, 4, 5), "float32")))

@@ -33,7 +33,8 @@ class AnyParameters:
 
     It looks for the layers at each step, which takes milliseconds; give parameter_list to avoid it.
 
-    >>> import numpy as np, static as fluid
+    >>> import dygraph.static as fluid
+    >>> import numpy as np
     >>> with fluid.dygraph.guard():
     ...     fc = fluid.dygraph.FC("fc", 1, param_attr=fluid.initializer.Constant(1.0))
     ...     sgd = fluid.optimizer.SGDOptimizer(0.5)

@@ -104,7 +104,7 @@ KEPT = {
     "argmax": lambda x: x.argmax(1),
     "logsumexp": lambda x: dygraph.ops.logsumexp(x, 1),
     "norm": lambda x: dygraph.norm(x, axis=1),
-    "std": lambda x: x.std(1),
+    "std": lambda x: x.std(1, correction=0),
     "cumsum": lambda x: x.cumsum(1),
     "softmax": lambda x: F.softmax(x),
     "log_softmax": lambda x: F.log_softmax(x),

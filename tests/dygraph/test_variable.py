@@ -393,7 +393,7 @@ class TestNamesOfOtherLibraries:
         "name, fix",
         {
             "array": "set_value", "value": "set_value", "flat": "set_value",
-            "device": r"to\(place\)", "trainable": "stop_gradient", "require_grad": "stop_gradient",
+            "trainable": "stop_gradient", "require_grad": "stop_gradient",
             "requires_gradient": "stop_gradient", "stop_gradients": "stop_gradient",
         }.items(),
     )  # fmt: skip
@@ -407,7 +407,7 @@ class TestNamesOfOtherLibraries:
         dygraph.Parameter([1.0]).trainable = False
 
         class Own(dygraph.Variable):
-            value = array = flat = device = trainable = None
+            value = array = flat = trainable = None
             require_grad = requires_gradient = stop_gradients = None
 
         own = Own()

@@ -31,7 +31,7 @@ def load(tmp_path, registrations, after=""):
     library = plugins.build(source, tmp_path / "plugin.so")
     code = (
         f"import sys; sys.path.insert(0, {str(plugins.PACKAGE.parent)!r})\n"
-        "from dygraph import _core\n"
+        "import numpy as np\nfrom dygraph import _core\n"
         "try:\n    _core.load_library(sys.argv[1])\n"
         "except _core.DygraphError as e:\n    print(type(e).__name__, e)\n"
     )
@@ -75,7 +75,7 @@ def test_what_is_right_joins_beside_a_mistake(tmp_path):
         tmp_path,
         "REGISTER_OPERATOR(thrice, Define);\nREGISTER_CPU_KERNEL(thrice, K, double);\n"
         "REGISTER_CPU_KERNEL(no_such, K, float);",
-        "print(_core.run_op('thrice', {'X': _core.to_variable([2.0])})['Out'].item())",
+        "print(_core.run_op('thrice', {'X': _core.to_variable(np.array([2.0]))})['Out'].item())",
     )
     assert "'no_such'" in text
     assert text.endswith("6.0\n")
@@ -141,7 +141,7 @@ def message(call):
         call()
     except _core.DygraphError as e:
         return str(e)
-x = _core.to_variable([2.0])
+x = _core.to_variable(np.array([2.0]))
 print(message(lambda: _core.run_op('misspelt', {'X': x})))
 print(message(lambda: _core.run_op('unset', {'X': x})))
 x.stop_gradient = False
@@ -167,7 +167,7 @@ def test_files_that_are_no_libraries(tmp_path):
     text_file.write_text("not a library")
     code = (
         f"import sys; sys.path.insert(0, {str(plugins.PACKAGE.parent)!r})\n"
-        "from dygraph import _core\n"
+        "import numpy as np\nfrom dygraph import _core\n"
         "for path, error in ((sys.argv[1], ValueError), (sys.argv[1] + 'x', FileNotFoundError)):\n"
         "    try:\n        _core.load_library(path)\n"
         "    except error as e:\n        assert path in str(e), e\n"

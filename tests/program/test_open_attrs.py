@@ -459,3 +459,14 @@ def test_a_variable_that_is_written_later_keeps_its_gradient_from_another_number
         static.layers.assign(static.layers.fill_constant([1], "int64", 1), output=axis)
         with pytest.raises(PreconditionNotMetError, match="reduce_sum: its gradient needs the val"):
             static.gradients([F.square(out)], [x])
+
+
+def test_the_least_number_is_a_value_where_no_variable_may_stand():
+    """It stands for a variable in attributes that may be open; assign_value has none of these."""
+    least = np.array([-(2**63), 1], "int64")
+    program = static.Program()
+    with static.program_guard(program, static.Program()):
+        x = static.layers.assign(least)
+    again = static.Program.parse_from_string(program.serialize_to_string())
+    (got,) = static.Executor().run(again, fetch_list=[x.name])
+    assert got.tolist() == [-(2**63), 1]

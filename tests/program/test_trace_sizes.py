@@ -364,7 +364,7 @@ RIGHT = {
     "a polynomial": lambda x: x / (2 * x.shape[0] * x.shape[0] + x.shape[1] - 1),
     "np.var": lambda x: np.var(x),
     "np.var of rows": lambda x: np.var(x, axis=0),
-    "var": lambda x: [F.var(x), F.var(x, axis=0)],
+    "var": lambda x: [dygraph.var(x), dygraph.var(x, axis=0)],
     "size operator": lambda x: [x / F.size(x).astype("float32"), F.size(x)],
     "shape operator": lambda x: x / F.shape(x)[0].astype("float32"),
     "zeros": lambda x: dygraph.concat([x, F.zeros([x.shape[0], 2])], axis=1),

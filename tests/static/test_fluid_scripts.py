@@ -54,7 +54,7 @@ LINES = {
     "import paddle.v2 as paddle": "import dygraph.static as paddle",
     "import paddle\n": "import dygraph.static as paddle\n",
     "import paddle.fluid.core as core": "import dygraph.static.core as core",
-    "from paddle.fluid.": "from static.",
+    "from paddle.fluid.": "from dygraph.static.",
     "from paddle.v2.fluid import": "from dygraph.static import",
 }
 
@@ -99,7 +99,7 @@ def test_in_that_process_fluid_is_ours(tmp_path):
     (tmp_path / "helper.py").write_text("import paddle.fluid.layers as layers\n")
     (tmp_path / "script.py").write_text(
         """
-import sys, static.layers, helper, dygraph
+import sys, dygraph.static.layers, helper, dygraph
 from dygraph import static
 import paddle, paddle.fluid as fluid, paddle.v2.fluid, paddle.fluid.layers, paddle.reader
 from paddle.fluid.framework import Program

@@ -41,6 +41,7 @@ class TestSoftmaxMiddleAxis(TestSoftmax):
 class TestSoftmaxFirstAxis(TestSoftmax):
     shape = (7, 3)
     attrs = {"axis": 0}
+    leave_out = {"lod_passes": "along axis 0 rows of different sequences mix"}
 
 
 def run(array, **attrs):

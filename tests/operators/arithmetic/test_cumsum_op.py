@@ -39,6 +39,8 @@ for suffix, shape, attrs in [
     globals()[name] = op_case(
         name, "cumsum", lambda shape=shape: {"X": rand(*shape)}, attrs, cumsum, grad=["X"]
     )
+    if attrs.get("axis") == 0:
+        globals()[name].leave_out = {"lod_passes": "along axis 0 rows of different sequences mix"}
 
 
 def test_integers_wrap():
