@@ -35,7 +35,7 @@ COMPOSED = {
 }
 # Modules that load at the first use of one of their functions.
 _LAZY = {
-    "functions.elementwise": "where",
+    "elementwise": "where",
     "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
     "elementwise_equal fsp_matrix "
     "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "

@@ -169,7 +169,7 @@ class CrossEntropyLoss(LossLayer):
         self._smoothing = check.number(label_smoothing, "CrossEntropyLoss: label_smoothing", 0, 1)
 
     def forward(self, input, label):
-        return ops.cross_entropy(
+        return functional.cross_entropy(
             input,
             label,
             self._weight,
@@ -215,7 +215,7 @@ class NLLLoss(LossLayer):
         self._ignore_index = check.integer(ignore_index, "NLLLoss: ignore_index")
 
     def forward(self, input, label):
-        return ops.nll_loss(input, label, self._weight, self._ignore_index, self._reduction)
+        return functional.nll_loss(input, label, self._weight, self._ignore_index, self._reduction)
 
     def extra_repr(self):
         return self._said(ignore_index=(self._ignore_index, -100))
@@ -247,7 +247,7 @@ class KLDivLoss(LossLayer):
         self._log_target = check.flag(log_target, "KLDivLoss: log_target")
 
     def forward(self, input, label):
-        return ops.kl_div(input, label, self._reduction, self._log_target)
+        return functional.kl_div(input, label, self._reduction, self._log_target)
 
     def extra_repr(self):
         return self._said(log_target=(self._log_target, False))
@@ -272,10 +272,10 @@ class HuberLoss(LossLayer):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction)
-        self._delta = ops.width(delta, "HuberLoss", "delta")
+        self._delta = functional.width(delta, "HuberLoss", "delta")
 
     def forward(self, input, label):
-        return ops.huber_loss(input, label, self._reduction, self._delta)
+        return functional.huber_loss(input, label, self._reduction, self._delta)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, delta={self._delta}"
@@ -300,10 +300,10 @@ class SmoothL1Loss(LossLayer):
 
     def __init__(self, reduction="mean", *, beta=1.0):
         super().__init__(reduction)
-        self._beta = ops.width(beta, "SmoothL1Loss", "beta")
+        self._beta = functional.width(beta, "SmoothL1Loss", "beta")
 
     def forward(self, input, label):
-        return ops.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
+        return functional.smooth_l1_loss(input, label, self._reduction, beta=self._beta)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, beta={self._beta}"

@@ -183,7 +183,8 @@ def test_steps_of_a_run():
     assert np.isfinite(loss_numpy_value[0])
     assert set(scope.local_var_names()) == kept and scope.kids == []
     ran = sorted((e["ts"], e["name"]) for e in seen.chrome_trace()["traceEvents"])
-    assert [name for _, name in ran] == [op.type for op in train_program.global_block().ops]
+    types = [op.type for op in train_program.global_block().ops]
+    assert [name for _, name in ran] == [*types, "fetch"]
 
 
 # Dynamic graph ------------------------------------------------------------------------------------

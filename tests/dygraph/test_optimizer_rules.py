@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import optimizer, regularizer
-from dygraph.nn import clip
+from dygraph import nn, optimizer, regularizer
 
 RATE, STEPS = 0.0625, 10
 START = np.random.RandomState(0).uniform(-1, 1, (4, 3))

@@ -6,7 +6,6 @@ import pytest
 import dygraph
 from dygraph import _core, nn, optimizer, regularizer
 from dygraph import ops as F
-from dygraph.nn import clip
 
 IDS = np.array([3, 1, 3, 0, 3])
 HEIGHT, WIDTH = 7, 2

@@ -1,8 +1,6 @@
 """What users of other libraries type first means here what it means there, or raises with ours."""
 
 import importlib
-import json
-import warnings
 
 import numpy as np
 import pytest
