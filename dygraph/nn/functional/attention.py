@@ -2,7 +2,7 @@
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
-from dygraph.nn import transformer
+from dygraph.nn import attention
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = ["scaled_dot_product_attention"]
@@ -59,6 +59,6 @@ def scaled_dot_product_attention(
         size = check.variable(query, "scaled_dot_product_attention: query").shape[-1]
         scale = check.number(scale, "scaled_dot_product_attention: scale")
         query = query * (scale * float(size) ** 0.5)
-    return transformer.scaled_dot_product_attention(
+    return attention.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, training
     )
