@@ -20,6 +20,8 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks"
 
 
 def __getattr__(name):
+    if name == "grad":  # as in torch; it is `dygraph.grad`
+        return find("dygraph", "grad")
     if name in __all__:
         return find("dygraph.autograd.derivatives", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)

@@ -228,7 +228,7 @@ HINTS = {
     "nbytes": "x.size times the bytes of x.dtype; dygraph.memory says what is in use",
     "nonzero": "dygraph.nonzero(x) gives the places, a Variable for each axis as NumPy; "
     "dygraph.nonzero(x, as_tuple=False) one matrix, as torch and Paddle",
-    "sort": "dygraph.sort(x) gives the sorted elements and x.argsort() their places; NumPy's method "
+    "sort": "dygraph.sort(x) gives the sorted elements, x.argsort() their places; NumPy's method "
     "sorts in place, torch's gives both",
     "at": "x[0] = 1 writes in place, x[0] += 1 adds; y = x.clone() first keeps x",
     "block_until_ready": "Operators have computed when they return; x.numpy() gives the values",
@@ -434,8 +434,8 @@ OF_MODULE = {
     ),
     **dict.fromkeys(("vmap", "pmap"), "Operators take whole batches along the first axis"),
     **dict.fromkeys(("compile", "function", "make_jaxpr"), _TO_STATIC),
-    "lax": "Python's if, for and while run as they stand, and dygraph.jit.to_static keeps them in a "
-    "program; x.detach() stops gradients",
+    "lax": "Python's if, for and while run as they stand, and dygraph.jit.to_static keeps them "
+    "in a program; x.detach() stops gradients",
     "tree_map": "{name: f(p) for name, p in layer.state_dict().items()}",
     **dict.fromkeys(("tree", "tree_util"), "layer.state_dict() is a flat dict"),
     "device_get": "x.numpy()",
@@ -480,13 +480,13 @@ OF_NN = {
     **{f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D" for n in (1, 2, 3)},
     **{f"{kind}Pool{n}d": f"nn.{kind}Pool{n}D" for n in (1, 2, 3)
        for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax")},
-    **{f"{kind}Pooling{n}D": f"nn.{kind[:3]}Pool{n}D" for n in (1, 2, 3)
-       for kind in ("Average", "Max")},
+    **{f"{kind}Pooling{n}D": f"nn.{short}Pool{n}D" for n in (1, 2, 3)
+       for kind, short in (("Average", "Avg"), ("Max", "Max"))},
     **{f"GlobalAveragePooling{n}D": f"nn.AdaptiveAvgPool{n}D(1)" for n in (1, 2, 3)},
     "BatchNormalization": "nn.BatchNorm1D(channels), BatchNorm2D for images",
     "LayerNormalization": "nn.LayerNorm(size)",
-    "MultiheadAttention": "nn.MultiHeadAttention(embed_dim, num_heads), whose inputs have the batch "
-    "first",
+    "MultiheadAttention": "nn.MultiHeadAttention(embed_dim, num_heads), whose inputs have the "
+    "batch first",
     "Activation": "nn.ReLU() and the like",
     "Input": "nn layers take their number of inputs: nn.Linear(in, out)",
     "InputLayer": "nn layers take their number of inputs: nn.Linear(in, out)",
@@ -497,11 +497,8 @@ OF_NN = {
     "TimeDistributed": "nn.Linear acts on the last axis, with any axes before",
     "UpSampling2D": "nn.Upsample(scale_factor=2)",
     "DataParallel": "dygraph.DataParallel(layer)",
-    "SiLU": "nn.Swish", "Hardtanh": "nn.HardTanh",
+    "Hardtanh": "dygraph.clip(x, -1, 1) in forward()",
     "Softmax2d": "nn.Softmax(axis=1)",
-    "ClipGradByGlobalNorm": "dygraph.nn.ClipGradByGlobalNorm(norm)",
-    "ClipGradByNorm": "dygraph.nn.ClipGradByNorm(norm)",
-    "ClipGradByValue": "dygraph.nn.ClipGradByValue(max, min)",
 }  # fmt: skip
 
 OF_LAYERS = {

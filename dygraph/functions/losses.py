@@ -491,15 +491,3 @@ def sampled_softmax_with_cross_entropy(
     rows = ops.lookup_table_v2(constant(hot, scores), out["SampledLabels"])
     target = ops.reduce_sum(rows, dim=[1]) * (1 / num_true)
     return ops.softmax_with_cross_entropy(scores, target, soft_label=True)
-
-
-def __getattr__(name):
-    hint = (
-        ""
-        if name.startswith("_")
-        else (
-            ". Losses with classes are in dygraph.nn: nn.MSELoss(), nn.CrossEntropyLoss(); functions in "
-            "dygraph.nn.functional"
-        )
-    )
-    raise AttributeError(f"module 'dygraph.functions.losses' has no attribute '{name}'{hint}")

@@ -6,3 +6,11 @@ from dygraph.jit.traced import ProgramTranslator, TracedLayer, declarative, load
 __all__ = [
     "InputSpec", "ProgramTranslator", "TracedLayer", "declarative", "load", "to_static", "trace",
 ]  # fmt: skip
+
+
+_ELSEWHERE = dict.fromkeys(("script", "compile"), "dygraph.jit.to_static(function)")
+
+
+def __getattr__(name):
+    hint = f". {_ELSEWHERE[name]} makes a program of it" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'dygraph.jit' has no attribute '{name}'{hint}")

@@ -495,11 +495,3 @@ def _choose(names, numbers, what):
                 f"save_inference_model: {what} must hold numbers in [0, {len(names)}), got {i}"
             )
     return [names[i] for i in numbers]
-
-
-_ELSEWHERE = dict.fromkeys(("script", "compile"), "dygraph.jit.to_static(function)")
-
-
-def __getattr__(name):
-    hint = f". {_ELSEWHERE[name]} makes a program of it" if name in _ELSEWHERE else ""
-    raise AttributeError(f"module 'dygraph.jit' has no attribute '{name}'{hint}")

@@ -359,7 +359,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     # Modes and state ------------------------------------------------------------------------------
 
     def train(self, mode=True):
-        """Set this layer and all below to training mode; False: to eval mode. Returns this layer."""
+        """Set this layer and all below to training mode, or with False to eval mode."""
         if not isinstance(mode, bool):
             raise ArgumentTypeError(f"train: mode must be True or False, got {kind_of(mode)}")
         return self._set_training(mode)

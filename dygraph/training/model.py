@@ -105,8 +105,8 @@ class Model(Shown):
     def __init__(self, network=None, inputs=1):
         if not isinstance(network, Layer):
             raise ArgumentTypeError(
-                f"Model: network must be a Layer, got {kind_of(network)}. A network's class derives "
-                "from dygraph.nn.Layer and defines forward(); Model(network) trains it"
+                f"Model: network must be a Layer, got {kind_of(network)}. Its class derives from "
+                "dygraph.nn.Layer and defines forward(); Model(network) trains it"
             )
         self.network = network
         self.inputs = check.integer(inputs, "Model: inputs", 1)

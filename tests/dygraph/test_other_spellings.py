@@ -6,11 +6,13 @@ Whole lines, with the values that the libraries give, are in tests/habits.
 import copy
 import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import dygraph
+from dygraph.core import spellings
 
 
 def var(value, dtype=None):
@@ -294,3 +296,21 @@ def test_import_star_leaves_pythons_functions():
     exec("from dygraph import *", names)
     assert not {"sum", "max", "min", "any", "all"} & names.keys() and "mean" in names
     assert {"sum", "max", "min", "any", "all"} <= set(dir(dygraph))
+
+
+# Hints --------------------------------------------------------------------------------------------
+
+
+def test_hints_name_what_exists():
+    tables = [value for name, value in vars(spellings).items() if name.startswith(("OF_", "HINTS"))]
+    assert len(tables) >= 6
+    for table in tables:
+        for name, fix in table.items():
+            for path in re.findall(r"(?<![\w.])dygraph((?:\.[A-Za-z_]\w*)+)", fix):
+                found = dygraph
+                for part in path[1:].split("."):
+                    found = getattr(found, part)  # AttributeError: the hint is wrong
+            for layer in re.findall(r"(?<![\w.])nn\.([A-Z]\w*)", fix):
+                assert hasattr(dygraph.nn, layer), (name, fix)
+            for method in re.findall(r"(?<![\w.])x\.([a-z_]\w*)", fix):
+                assert hasattr(dygraph.zeros(1), method), (name, fix)

@@ -73,6 +73,13 @@ def agree(got, expected, same):
         assert same.get(got, got) == same.get(expected, expected)
 
 
+@pytest.fixture(autouse=True)
+def default_types():
+    """The default type that a line sets lasts for its test."""
+    yield
+    dygraph.set_default_dtype(None)
+
+
 @pytest.mark.parametrize(
     ("library", "habit"), CASES, ids=[f"{library}: {habit.code}" for library, habit in CASES]
 )
