@@ -293,8 +293,8 @@ def transpose(self, *perm):
     axes = [check.axis(p, rank, "transpose: an axis") for p in perm]
     if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(
-            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}. "
-            "x.swapaxes(0, 1) exchanges two"
+            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
+            + (". x.swapaxes(0, 1) exchanges two" if len(perm) == 2 < rank else "")
         )
     return _transpose2(self, axes) if rank else ops.assign(self)
 
@@ -392,7 +392,9 @@ def to(self, place=None, dtype=None):
     """
     if isinstance(place, Variable):
         place, dtype = place.place, place.dtype
-    elif isinstance(place, _core.dtype) or (isinstance(place, str) and place in _TYPE_NAMES):
+    elif isinstance(place, (_core.dtype, str)) and not str(place).startswith(
+        ("cpu", "cuda", "gpu")
+    ):
         place, dtype = None, place
     if dtype is not None and self.dtype != _core.dtype_of(dtype):
         self = astype(self, dtype)
@@ -405,11 +407,6 @@ def to(self, place=None, dtype=None):
     if place == self.place:
         return self
     return _core.to_place(self, place)
-
-
-_TYPE_NAMES = {name for name in vars(_core) if isinstance(getattr(_core, name), _core.dtype)} | {
-    "bool"
-}
 
 
 def cpu(self):

@@ -41,17 +41,6 @@ _LAZY = {
     "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)
-# Names of PyTorch that are far from ours.
-_OTHERS = {
-    "ConvTranspose1d": "Conv1DTranspose",
-    "ConvTranspose2d": "Conv2DTranspose",
-    "ConvTranspose3d": "Conv3DTranspose",
-    "Module": "Layer",
-    "ModuleDict": "LayerDict",
-    "ModuleList": "LayerList",
-    "Parameter": "Layer's create_parameter(), or dygraph.Parameter",
-    "ZeroPad2d": "Pad2D",
-}
 
 __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_LAZY_NAMES])
 
@@ -64,9 +53,7 @@ def __getattr__(name):
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    if name in _OTHERS:
-        hint = f" It is nn.{_OTHERS[name]} here"
-    hint = f" {spellings.OF_NN[name]}" if name in spellings.OF_NN else hint
+    hint = f" Here: {spellings.OF_NN[name]}" if name in spellings.OF_NN else hint
     raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
 
 

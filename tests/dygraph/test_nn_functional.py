@@ -178,9 +178,9 @@ def test_every_layer_that_torch_has_is_compared():
         (lambda: nn.Dropout(0.5, True), "seed must be an integer"),
         (lambda: nn.LSTM(3, 4, 1, True), "direction must be one of"),
         (lambda: nn.LSTM(3, 4, batch_first=True), "time_major=False"),
-        (lambda: nn.Module, "It is nn.Layer here"),
-        (lambda: nn.ModuleList, "It is nn.LayerList here"),
-        (lambda: nn.ConvTranspose2d, "It is nn.Conv2DTranspose here"),
+        (lambda: nn.Module, "Here: nn.Layer"),
+        (lambda: nn.ModuleList, "Here: nn.LayerList"),
+        (lambda: nn.ConvTranspose2d, "Here: nn.Conv2DTranspose"),
         (lambda: nn.Conv2d, "Did you mean 'Conv2D'"),
     ],
 )
