@@ -214,6 +214,7 @@ def _python_types(function, name):
             type = "Any"
         if type == "Any" and p.name in ("x", "input") and tensors and name != "concat":
             type = "Any" if name in ("stack", "broadcast_tensors") else "Variable"
+            type += " | None" if type == "Variable" and p.default is None else ""
         elif type == "Any" and isinstance(p.default, (bool, str)):
             type = "bool" if isinstance(p.default, bool) else "str"
         elif p.default is None and type != "Any" and "None" not in type:

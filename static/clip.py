@@ -29,7 +29,7 @@ class ErrorClipByValue(Shown):
     >>> handle = y.register_hook(static.clip.ErrorClipByValue(max=0.5))
     >>> (y * y).backward()
     >>> w.gradient()
-    array([5.])
+    array([5.], dtype=float32)
     """
 
     def __init__(self, max, min=None):

@@ -8,6 +8,7 @@
 >>> with static.profiler.profiler("CPU", "total"):  # doctest: +ELLIPSIS
 ...     done = static.Executor().run(main, {"x": np.ones((1, 2), "float32")}, [y])
 Event ... Calls ... Memory
+...
 relu ... 1 ...
 """
 

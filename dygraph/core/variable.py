@@ -22,15 +22,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.functions import (
-    creation,
-    extent,
-    manipulation,
-    products,
-    reductions,
-    sets,
-    sorting,
-)
+from dygraph.functions import creation, extent, manipulation, products, reductions, sets, sorting
 from dygraph.inspect import printing
 
 __all__ = ["Parameter", "Variable"]
@@ -587,8 +579,8 @@ _PLAIN = (
     "softmax sqrt square tanh"
 )
 for _module, _names in _functions.items():
-    _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
-_methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
+    _methods |= {_name: getattr(_module, _name) for _name in _names.split()}
+_methods |= {_name: _method_of(_name) for _name in _PLAIN.split()}
 _methods.update(reductions.METHODS)
 _methods.update(in_place.METHODS)
 _methods.update(spellings.ALIASES)

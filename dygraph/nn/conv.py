@@ -312,7 +312,7 @@ class Conv2DTranspose(_Conv):
         `output_size`.
     dilation : int or (int, int)
         From here on by name: PyTorch and Paddle order these arguments differently. Fluid's order is
-        that of `dygraph.fluid_layers`.
+        that of `dygraph.fluid.layers`.
     groups : int, optional
     output_size : int or (int, int), optional
     param_attr, bias_attr, use_cudnn, act, dtype

@@ -13,7 +13,7 @@ ops = _core.ops
 class Dropout(Layer):
     """Zeros at random while training, the other elements divided by ``1 - p``.
 
-    As in PyTorch and Paddle 2. Fluid's layer of this name, in `dygraph.fluid_layers`, multiplies by
+    As in PyTorch and Paddle 2. Fluid's layer of this name, in `dygraph.fluid.layers`, multiplies by
     ``1 - p`` in eval mode by default.
 
     Parameters

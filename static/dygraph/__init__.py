@@ -17,7 +17,7 @@ Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are 
 import sys
 
 import dygraph as _eager
-from dygraph import fluid_layers as _fluid_layers
+from dygraph.fluid import layers as _fluid_layers
 from dygraph.errors import did_you_mean
 from dygraph.static.dygraph.fc import FC
 

@@ -15,7 +15,7 @@ import re
 import pytest
 
 import dygraph
-from dygraph import fluid_layers
+from dygraph.fluid import layers as fluid_layers
 
 NAMES = {
     "fluid.dygraph": """

@@ -151,7 +151,8 @@ ALONE = set(
 
 def test_every_layer_that_torch_has_is_compared():
     compared = {recorded.our_line(line, own).split("(")[0] for line, _, own in recorded.LAYERS}
-    assert set(nn.__all__) - ALONE == compared
+    layers = set(nn.__all__) - {n for n in nn.__all__ if n.startswith("ClipGrad")}
+    assert layers - ALONE == compared
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_every_layer_that_torch_has_is_compared():
         (lambda: nn.Module, "Here: nn.Layer"),
         (lambda: nn.ModuleList, "Here: nn.LayerList"),
         (lambda: nn.ConvTranspose2d, "Here: nn.Conv2DTranspose"),
-        (lambda: nn.Conv2d, "Did you mean 'Conv2D'"),
+        (lambda: nn.Conv2d, "nn.Conv2D"),
     ],
 )
 def test_a_layer_made_as_in_torch_says_what_to_write(call, message):
@@ -309,7 +310,7 @@ def test_dropout_keeps_the_mean_while_training():
 
 
 def test_fluids_dropout_multiplies_in_eval_mode():
-    from dygraph import fluid_layers
+    from dygraph.fluid import layers as fluid_layers
 
     assert fluid_layers.Dropout(0.25).eval()(dygraph.full([2], 4.0)).tolist() == [3.0, 3.0]
     assert "downgrade_in_infer" in repr(fluid_layers.Dropout())

@@ -143,7 +143,8 @@ def test_beside_a_variable_its_type():
     assert (x == [0.1, 0.2]).tolist() == [True, False]
     with pytest.raises(TypeError, match=r"Convert lists with dygraph.asarray\(\)"):
         dygraph.maximum(x, [0.3, 0.3])
-    assert dygraph.where(x > 0.5, x, [0.1, 0.1]).tolist() == [0.1, 0.7]
+    with pytest.raises(TypeError, match=r"Convert lists with dygraph.asarray\(\)"):
+        dygraph.where(x > 0.5, x, [0.1, 0.1])
     x[0] = [0.3]
     assert x.tolist() == [0.3, 0.7]
     x.set_value([0.1, 0.2])

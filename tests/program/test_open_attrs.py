@@ -130,7 +130,7 @@ def i64(*numbers):
 FUNCTIONS = {
     "sum": (lambda x, a: x.sum(axis=a), 1),
     "mean": (lambda x, a: x.mean(a, keepdim=True), 2),
-    "max": (lambda x, a: x.max(axis=a), 0),
+    "max": (lambda x, a: F.reduce_max(x, dim=a), 0),
     "argmax": (lambda x, a: x.argmax(axis=a), 1),
     "argmin": (lambda x, a: F.argmin(x, axis=a), 0),
     "cumsum": (lambda x, a: dygraph.cumsum(x, a), 1),

@@ -259,7 +259,7 @@ def test_the_gradient_of_split_is_concat_as_in_fluid():
     """Where each part has its gradient; the numbers are those of eager calls."""
     x = np.arange(12, dtype="float32").reshape(2, 6)
     main = static.Program()
-    with static.program_guard(main, static.Program()):
+    with static.unique_name.guard(), static.program_guard(main, static.Program()):
         a = static.data("a", [2, 6], "float32")
         a.stop_gradient = False
         first, second = static.layers.split(a, [2, 4], dim=1)

@@ -77,10 +77,10 @@ def test_each_line_alone():
     assert done.returncode == 0, done.stderr
 
 
-SAME = [*"dataset data_feeder initializer param_attr reader regularizer unique_name".split()]
-SAME = {name: f"dygraph.{name}" for name in SAME}
+SAME = {n: f"dygraph.{n}" for n in "dataset initializer reader regularizer unique_name".split()}
 SAME |= {
-    "clip": "dygraph.nn.clip",
+    "data_feeder": "dygraph.io.data_feeder",
+    "param_attr": "dygraph.nn.param_attr",
     "lod_tensor": "dygraph.io.data_feeder",
     "debuger": "dygraph.static.debugger",
 }

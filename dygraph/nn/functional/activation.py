@@ -229,7 +229,7 @@ def selu(x, scale=1.0507009873554805, alpha=1.6732632423543772):
     Arguments, result and errors as those of `elu`. PyTorch has `x` alone, Paddle all three.
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.selu(dygraph.to_variable([-99.0, 1.0])).numpy().round(4).tolist()
+    >>> F.selu(dygraph.to_variable([-99.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [-1.7581, 1.0507]
     """
     return ops.selu(x, _number(scale, "selu: scale"), _number(alpha, "selu: alpha"))
@@ -284,7 +284,7 @@ def swish(x):
     """``x * sigmoid(x)``: Paddle's other name of `silu`.
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.swish(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> F.swish(dygraph.to_variable([0.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [0.0, 0.7311]
     """
     return silu(x)
@@ -295,7 +295,7 @@ def mish(x):
     """``x * tanh(softplus(x))``, element by element, of a float Variable (Misra, 2019).
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.mish(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    >>> F.mish(dygraph.to_variable([0.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [0.0, 0.8651]
     """
     return ops.mish(x)
@@ -340,7 +340,7 @@ def hardsigmoid(x):
     PyTorch's and Paddle 2's slope is 1/6; Fluid's `hard_sigmoid` has 0.2.
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).numpy().round(4).tolist()
+    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).numpy().astype("float64").round(4).tolist()
     [0.0, 0.5, 0.75]
     """
     return ops.hard_sigmoid(x, slope=1 / 6, offset=0.5)
@@ -423,7 +423,7 @@ def softplus(x, beta=1.0, threshold=20.0):
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.softplus(dygraph.to_variable([0.0, 50.0])).numpy().round(4).tolist()
+    >>> F.softplus(dygraph.to_variable([0.0, 50.0])).numpy().astype("float64").round(4).tolist()
     [0.6931, 50.0]
     """
     return ops.softplus(

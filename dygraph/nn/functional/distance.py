@@ -183,7 +183,7 @@ def soft_margin_loss(input, label, reduction="mean"):
 
     >>> import dygraph, dygraph.nn.functional as F
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
-    >>> F.soft_margin_loss(score, label, "none").numpy().round(4).tolist()
+    >>> F.soft_margin_loss(score, label, "none").numpy().astype("float64").round(4).tolist()
     [0.6931, 900.0]
     """
     return losses.soft_margin_loss(input, label, reduction)

@@ -217,7 +217,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
-    >>> F.binary_cross_entropy(p, label, reduction="none").numpy().round(4).tolist()
+    >>> F.binary_cross_entropy(p, label, reduction="none").numpy().astype("float64").round(4).tolist()
     [0.6931, 1.3863]
     """
     return losses.binary_cross_entropy(input, label, weight, reduction)
@@ -250,7 +250,7 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, reduction="mean"
     >>> import dygraph, dygraph.nn.functional as F
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
     >>> loss = F.binary_cross_entropy_with_logits(score, label, reduction="none")
-    >>> loss.numpy().round(4).tolist()
+    >>> loss.numpy().astype("float64").round(4).tolist()
     [0.6931, 900.0]
     """
     return losses.binary_cross_entropy_with_logits(logit, label, weight, pos_weight, reduction)

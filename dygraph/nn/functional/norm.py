@@ -54,7 +54,7 @@ def batch_norm(
     >>> import dygraph, dygraph.nn.functional as F
     >>> x = dygraph.to_variable([[2.0], [6.0]])
     >>> mean, variance = dygraph.zeros([1], x.dtype), dygraph.ones([1], x.dtype)
-    >>> F.batch_norm(x, mean, variance, training=True, momentum=0.5).numpy().round(3).tolist()
+    >>> F.batch_norm(x, mean, variance, training=True, momentum=0.5).numpy().astype("float64").round(3).tolist()
     [[-1.0], [1.0]]
     >>> mean.tolist(), variance.tolist()
     ([2.0], [2.5])
@@ -114,7 +114,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-5):
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.layer_norm(dygraph.to_variable([[2.0, 6.0]]), 2).numpy().round(3).tolist()
+    >>> F.layer_norm(dygraph.to_variable([[2.0, 6.0]]), 2).numpy().astype("float64").round(3).tolist()
     [[-1.0, 1.0]]
     """
     shape, begin = _last(x, normalized_shape, "layer_norm")
@@ -160,7 +160,7 @@ def rms_norm(x, normalized_shape, weight=None, epsilon=None):
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.rms_norm(dygraph.to_variable([[1.0, 7.0]]), 2).numpy().round(3).tolist()
+    >>> F.rms_norm(dygraph.to_variable([[1.0, 7.0]]), 2).numpy().astype("float64").round(3).tolist()
     [[0.2, 1.4]]
     """
     shape, begin = _last(x, normalized_shape, "rms_norm")
@@ -238,7 +238,7 @@ def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.instance_norm(dygraph.to_variable([[[2.0, 6.0]]])).numpy().round(3).tolist()
+    >>> F.instance_norm(dygraph.to_variable([[[2.0, 6.0]]])).numpy().astype("float64").round(3).tolist()
     [[[-1.0, 1.0]]]
     """
     _no_running("instance_norm", running_mean=running_mean, running_var=running_var)
@@ -349,7 +349,7 @@ def normalize(x, p=2.0, axis=1, epsilon=1e-12):
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.normalize(dygraph.to_variable([[3.0, 4.0]])).numpy().round(4).tolist()
+    >>> F.normalize(dygraph.to_variable([[3.0, 4.0]])).numpy().astype("float64").round(4).tolist()
     [[0.6, 0.8]]
     """
     p = check.number(p, "normalize: p")

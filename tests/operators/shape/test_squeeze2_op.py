@@ -104,6 +104,10 @@ def test_shares_storage_until_written(op, attrs):
     x = _core.to_variable(np.arange(6.0).reshape(1, 2, 3))
     y = getattr(_core.ops, op)(x, **attrs)
     assert _core.storage_id(x) == _core.storage_id(y)
+    if op in ("squeeze2", "flatten2"):  # methods of Variable call them: a lost write is refused
+        with pytest.raises(RuntimeError, match="does not reach the Variable of shape"):
+            y.zero_()
+        y = y.clone()
     y.zero_()
     np.testing.assert_array_equal(x.numpy(), np.arange(6.0).reshape(1, 2, 3))
 

@@ -11,7 +11,7 @@ __all__ = ["Conv2DTranspose", "Conv3DTranspose", "Dropout"]
 class Conv2DTranspose(nn.Conv2DTranspose):
     """`dygraph.nn.Conv2DTranspose` with Fluid's order of arguments.
 
-    >>> from dygraph.fluid_layers import Conv2DTranspose
+    >>> from dygraph.fluid.layers import Conv2DTranspose
     >>> import dygraph
     >>> Conv2DTranspose(8, 4, 4, None, 1, 2)(dygraph.ones([1, 8, 7, 7])).shape
     (1, 4, 14, 14)
@@ -32,7 +32,7 @@ class Conv2DTranspose(nn.Conv2DTranspose):
 class Conv3DTranspose(nn.Conv3DTranspose):
     """`dygraph.nn.Conv3DTranspose` with Fluid's order of arguments.
 
-    >>> from dygraph.fluid_layers import Conv3DTranspose
+    >>> from dygraph.fluid.layers import Conv3DTranspose
     >>> import dygraph
     >>> Conv3DTranspose(8, 4, 4, 1, 2)(dygraph.ones([1, 8, 3, 3, 3])).shape
     (1, 4, 6, 6, 6)
@@ -53,7 +53,7 @@ class Dropout(nn.Dropout):
 
     Arguments as those of `dygraph.nn.Dropout`, whose default is the other implementation.
 
-    >>> from dygraph.fluid_layers import Dropout
+    >>> from dygraph.fluid.layers import Dropout
     >>> import dygraph
     >>> Dropout(0.25).eval()(dygraph.full([2], 4.0)).tolist()
     [3.0, 3.0]
