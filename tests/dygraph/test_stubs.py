@@ -93,7 +93,7 @@ def test_types_known_from_elsewhere(texts):
         "def sum(x: Variable | Sequence[Variable]) -> Variable: ...",
         "def softshrink(x: Variable, lambda_: _Float = 0.5) -> Variable: ...",
         "def topk(x: Variable, k: Any, axis: Any = -1, largest: bool = True, "
-        "sorted: bool = True) -> tuple[Variable, Variable]: ...",
+        "sorted: bool = True, **spellings: Any) -> tuple[Variable, Variable]: ...",
     ):
         assert line in text
     text = texts["_core.pyi"]
