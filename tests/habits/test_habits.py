@@ -4,7 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
-from habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
+from habits.habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
 
 import dygraph
 
