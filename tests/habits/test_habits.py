@@ -4,9 +4,9 @@ import importlib
 
 import numpy as np
 import pytest
-from habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
 
 import dygraph
+from habits.habit_table import ARRAYS, LIBRARIES, OURS, habits, plain, recorded, run
 
 # New arrays have our default type where NumPy's have float64, and JAX's integers have 32 bits.
 SAME_TYPES = {
