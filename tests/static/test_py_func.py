@@ -399,7 +399,8 @@ def test_bytes_run_in_this_process_and_in_no_other(tmp_path):
     got = static.Executor().run(again, {"x": X}, [y.name])[0]
     np.testing.assert_array_equal(got, np.tanh(X))
     code = (
-        "import sys, static, numpy as np\n"
+        "import sys, numpy as np\n"
+        "from dygraph import static\n"
         "x = static.data('x', [None, 3], 'float32')\n"
         "y = static.default_main_program().global_block().create_var(\n"
         "    name='y', shape=[-1, 3], dtype='float32')\n"
