@@ -119,7 +119,8 @@ def describe(name, number):
 
 
 def groups():
-    names = [n for n in nn.__all__ if isinstance(getattr(nn, n), type) and n not in ABSTRACT]
+    kinds = {n: getattr(nn, n) for n in nn.__all__ if n not in ABSTRACT}
+    names = [n for n, k in kinds.items() if isinstance(k, type) and issubclass(k, nn.Layer)]
     return [names[i::GROUPS] for i in range(GROUPS)]
 
 

@@ -69,7 +69,8 @@ class Optimizer(check.NamedArguments, OfObjects):
         For parameters without their own. It makes a sparse gradient dense, since every row decays,
         as in Fluid.
     grad_clip : object, optional
-        A rule such as ``dygraph.nn.ClipGradByNorm``; clips before the regularization is added, as in Fluid.
+        A rule such as ``dygraph.nn.ClipGradByNorm``; clips before the regularization is added, as
+        in Fluid.
     name : str, optional
 
     Notes
