@@ -2,7 +2,8 @@
 
 In that process ``paddle.fluid`` and ``paddle.v2.fluid`` are ``dygraph.static``, and ``paddle`` has
 the names that such scripts use: ``batch``, ``dataset``, ``reader``, ``fluid``, ``v2``. A program of
-one's own changes its import line instead, ``import dygraph.static as fluid``, and may import Paddle beside.
+one's own changes its import line instead, ``import dygraph.static as fluid``, and may import Paddle
+beside it.
 """
 
 import importlib

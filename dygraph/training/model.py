@@ -45,7 +45,8 @@ _HINTS = {
     "X": "Pass X as the first argument, fit(X, y)",
 }
 
-_trained: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # network -> epochs that any Model has trained it for
+# network -> epochs that any Model has trained it for
+_trained: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 class History(dict):

@@ -17,8 +17,8 @@ Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are 
 import sys
 
 import dygraph as _eager
-from dygraph.fluid import layers as _fluid_layers
 from dygraph.errors import did_you_mean
+from dygraph.fluid import layers as _fluid_layers
 from dygraph.static.dygraph.fc import FC
 
 _NAMES = """

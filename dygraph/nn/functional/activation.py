@@ -340,7 +340,8 @@ def hardsigmoid(x):
     PyTorch's and Paddle 2's slope is 1/6; Fluid's `hard_sigmoid` has 0.2.
 
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5])).numpy().astype("float64").round(4).tolist()
+    >>> y = F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5]))
+    >>> y.numpy().astype("float64").round(4).tolist()
     [0.0, 0.5, 0.75]
     """
     return ops.hard_sigmoid(x, slope=1 / 6, offset=0.5)

@@ -217,7 +217,8 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
-    >>> F.binary_cross_entropy(p, label, reduction="none").numpy().astype("float64").round(4).tolist()
+    >>> y = F.binary_cross_entropy(p, label, reduction="none")
+    >>> y.numpy().astype("float64").round(4).tolist()
     [0.6931, 1.3863]
     """
     return losses.binary_cross_entropy(input, label, weight, reduction)

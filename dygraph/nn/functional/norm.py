@@ -54,7 +54,8 @@ def batch_norm(
     >>> import dygraph, dygraph.nn.functional as F
     >>> x = dygraph.to_variable([[2.0], [6.0]])
     >>> mean, variance = dygraph.zeros([1], x.dtype), dygraph.ones([1], x.dtype)
-    >>> F.batch_norm(x, mean, variance, training=True, momentum=0.5).numpy().astype("float64").round(3).tolist()
+    >>> y = F.batch_norm(x, mean, variance, training=True, momentum=0.5)
+    >>> y.numpy().astype("float64").round(3).tolist()
     [[-1.0], [1.0]]
     >>> mean.tolist(), variance.tolist()
     ([2.0], [2.5])
@@ -114,7 +115,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-5):
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.layer_norm(dygraph.to_variable([[2.0, 6.0]]), 2).numpy().astype("float64").round(3).tolist()
+    >>> y = F.layer_norm(dygraph.to_variable([[2.0, 6.0]]), 2)
+    >>> y.numpy().astype("float64").round(3).tolist()
     [[-1.0, 1.0]]
     """
     shape, begin = _last(x, normalized_shape, "layer_norm")
@@ -238,7 +240,8 @@ def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> F.instance_norm(dygraph.to_variable([[[2.0, 6.0]]])).numpy().astype("float64").round(3).tolist()
+    >>> y = F.instance_norm(dygraph.to_variable([[[2.0, 6.0]]]))
+    >>> y.numpy().astype("float64").round(3).tolist()
     [[[-1.0, 1.0]]]
     """
     _no_running("instance_norm", running_mean=running_mean, running_var=running_var)
