@@ -179,9 +179,13 @@ class Variable(_core.Symbol):
             f"static.global_scope().var('{self.name}').set(array)"
         )
 
-    def to(self, place):
+    def to(self, place=None, dtype=None):
         """The variable itself where that is its place: values lie where the program runs."""
-        if place == self.place:
+        if isinstance(place, (_core.dtype, str)):
+            place, dtype = None, place
+        if dtype is not None:
+            return self.astype(dtype).to(place)
+        if place is None or place == self.place:
             return self
         if modes.ways is not None:
             raise modes.ways.not_here("to()", "Move what the function returns")

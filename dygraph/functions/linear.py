@@ -4,7 +4,7 @@ import math
 import operator
 
 from dygraph import _core
-from dygraph.core import check
+from dygraph.core import check, size_lists
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions.arguments import operands, widened
 
@@ -135,10 +135,11 @@ def vecdot(x1, x2, /, *, axis=-1):
     if axis >= 0 and x1.ndim == x2.ndim:
         axis -= least
     check.axis(axis, least, "vecdot: axis")
+    rule = f"vecdot: axis {axis} must have one size, got shapes {list(x1.shape)}, {list(x2.shape)}"
     if x1.shape[axis] != x2.shape[axis]:
-        raise InvalidArgumentError(
-            f"vecdot: axis {axis} must have one size, got shapes {list(x1.shape)}, {list(x2.shape)}"
-        )
+        raise InvalidArgumentError(rule)
+    if any(size_lists.is_open(x) and _core.dims(x)[axis] == -1 for x in (x1, x2)):
+        raise check.open_size(rule, "Declare the size of this axis", InvalidArgumentError)
     return widened(
         lambda x, y: ops.reduce_sum(ops.elementwise_mul(x, y), dim=[axis], keep_dim=False), x1, x2
     )

@@ -27,11 +27,11 @@ def test_a_run_lists_its_operators(ready, tmp_path, capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0][:2] == ["Event", "Calls"]
     calls = {line[0]: int(line[1]) for line in lines[1:]}
-    assert calls == {kind: 3 * types.count(kind) for kind in types}
+    assert calls == {"fetch": 3, **{kind: 3 * types.count(kind) for kind in types}}
     totals = [float(line[2]) for line in lines[1:]]
     assert totals == sorted(totals, reverse=True)
     trace = json.loads(path.read_text())["traceEvents"]
-    assert [event["name"] for event in trace] == types * 3
+    assert [event["name"] for event in trace] == [*types, "fetch"] * 3
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in trace)
 
 
@@ -42,7 +42,7 @@ def test_start_reset_and_stop(ready, capsys):
     static.profiler.reset_profiler()
     executor.run(main, described.batch(), [loss], scope=scope)
     done = static.profiler.stop_profiler("calls")
-    assert sum(row.calls for row in done.summary()) == len(main.global_block().ops)
+    assert sum(row.calls for row in done.summary()) == len(main.global_block().ops) + 1  # fetch
     with pytest.raises(RuntimeError, match="start_profiler"):
         static.profiler.stop_profiler()
 
@@ -54,7 +54,8 @@ def test_shapes_and_ranges(ready):
             executor.run(main, described.batch(), [loss], scope=scope)
     names = [row.name for row in p.summary()]
     assert "mul (X=[8, 3] float32, Y=[3, 1] float32)" in names
-    (step,) = [event for event in p.events if event.category == "range"]
+    step, fetch = sorted((e for e in p.events if e.category == "range"), key=lambda e: e.start)
+    assert (step.name, fetch.name) == ("step", "fetch")
     inside = [e for e in p.events if e.category == "operator"]
     assert all(step.start <= e.start < step.start + step.duration for e in inside)
 
