@@ -221,7 +221,7 @@ def test_damaged_files_of_programs():
 
 @pytest.mark.slow
 def test_many_damaged_files():
-    fuzzing.run_group(__file__, describe, list(FORMATS), 6000, 280)
+    fuzzing.run_group(__file__, describe, list(FORMATS), 4000, 280)
 
 
 if __name__ == "__main__":
