@@ -11,6 +11,7 @@ from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.functions.arguments import place_and_type
 from dygraph.inspect.watch import is_own_file
 from dygraph.static import views
 from dygraph.static.unknown_sizes import Unknown
@@ -181,8 +182,7 @@ class Variable(_core.Symbol):
 
     def to(self, place=None, dtype=None):
         """The variable itself where that is its place: values lie where the program runs."""
-        if isinstance(place, (_core.dtype, str)):
-            place, dtype = None, place
+        place, dtype = place_and_type(place, dtype)
         if dtype is not None:
             return self.astype(dtype).to(place)
         if place is None or place == self.place:

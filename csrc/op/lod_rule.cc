@@ -1,12 +1,10 @@
 #include "op/lod_rule.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <map>
 #include <string>
 
-#include "op/op_info.h"
+#include "op/per_op.h"
 
 namespace dygraph {
 
@@ -24,19 +22,13 @@ std::map<std::string, Sharing>& Registered() {
   return *all;
 }
 
-const Sharing& Look(const OpInfo& op) {
-  static const Sharing plain;
-  auto at = Registered().find(op.type);
-  return at == Registered().end() ? plain : at->second;
-}
-
 const Sharing& SharingOf(const OpInfo& op) {
-  constexpr int kOps = 4096;
-  static std::array<std::atomic<const Sharing*>, kOps> known;
-  if (op.id >= kOps) return Look(op);
-  const Sharing* found = known[op.id].load(std::memory_order_relaxed);
-  if (!found) known[op.id].store(found = &Look(op), std::memory_order_relaxed);
-  return *found;
+  static PerOp<const Sharing*> known([](const OpInfo& o) -> const Sharing* {
+    static const Sharing plain;
+    auto at = Registered().find(o.type);
+    return at == Registered().end() ? &plain : &at->second;
+  });
+  return *known[op];
 }
 
 // f(slot, element, tensor) for the inputs that may give their LoD, until it returns true.

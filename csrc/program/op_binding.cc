@@ -124,7 +124,7 @@ void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   for (size_t i = 0; i < table.fields.size(); ++i) {
     AttrValue value = attrs.Get(static_cast<int>(i));
     if (IsLeftOut(desc->type, table.fields[i].name, value)) continue;
-    if (MayBeOpen(op, static_cast<int>(i)) && IsOpen(attrs, static_cast<int>(i)))
+    if (IsOpen(attrs, static_cast<int>(i)) && MayBeOpen(op, static_cast<int>(i)))
       value = VarName();
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});

@@ -1,10 +1,9 @@
 #include "tape/tape.h"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
+#include "op/per_op.h"
 #include "op/recipes.h"
 #include "op/zero_derivative.h"
 #include "run/watch.h"
@@ -54,19 +53,12 @@ void KeepReason(const EagerCall& call) {
 
 // Results of an operator without a gradient say so in the error of backward().
 __attribute__((noinline)) void MarkCut(const EagerCall& call) {
-  static std::mutex mutex;
-  static auto* reasons = new std::unordered_map<const OpInfo*, std::string>;
-  const std::string* reason;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    std::string& text = (*reasons)[&call.op];
-    if (text.empty())
-      text = "it comes from " + call.op.type +
-             ", which has no gradient. Compute the loss from floating-point values before it";
-    reason = &text;
-  }
+  static PerOp<std::string> reasons([](const OpInfo& op) {
+    return "it comes from " + op.type +
+           ", which has no gradient. Compute the loss from floating-point values before it";
+  });
   for (Variable* to : call.out.flat()) {
-    if (to && !to->RequiresGrad()) to->set_not_recorded(reason);
+    if (to && !to->RequiresGrad()) to->set_not_recorded(&reasons[call.op]);
   }
 }
 

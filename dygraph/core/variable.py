@@ -23,6 +23,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions import creation, extent, manipulation, products, reductions, sets, sorting
+from dygraph.functions.arguments import place_and_type
 from dygraph.inspect import printing
 
 __all__ = ["Parameter", "Variable"]
@@ -382,21 +383,10 @@ def to(self, place=None, dtype=None):
     >>> dygraph.zeros(2).to(dygraph.int64).dtype.name
     'int64'
     """
-    if isinstance(place, Variable):
-        place, dtype = place.place, place.dtype
-    elif isinstance(place, (_core.dtype, str)) and not str(place).startswith(
-        ("cpu", "cuda", "gpu")
-    ):
-        place, dtype = None, place
+    place, dtype = place_and_type(place, dtype)
     if dtype is not None and self.dtype != _core.dtype_of(dtype):
         self = astype(self, dtype)
-    if place is None:
-        return self
-    if isinstance(place, str):
-        return to(self, find("dygraph.functions.arguments", "place_of")(place, "to"))
-    if not isinstance(place, _core.Place):
-        raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
-    if place == self.place:
+    if place is None or place == self.place:
         return self
     return _core.to_place(self, place)
 

@@ -117,6 +117,18 @@ def place_of(device, owner):
     )
 
 
+def place_and_type(place, dtype):
+    """What ``x.to(place, dtype)`` means, as a Place and a dtype, each None where not asked for.
+
+    As in torch the first argument may be a type, or a Variable that gives both.
+    """
+    if isinstance(place, Variable):
+        return place.place, place.dtype
+    if isinstance(place, (_core.dtype, str)) and not str(place).startswith(("cpu", "cuda", "gpu")):
+        return None, place
+    return None if place is None else place_of(place, "to()"), dtype
+
+
 def on_device(x, device, owner):
     """`x` on a device; None: where it is."""
     return x if device is None else x.to(place_of(device, owner))
