@@ -52,16 +52,19 @@ def looped(backward=False, asks=None):
             s.stop_gradient = False
             known = layers.less_than(i, n)
             loop = layers.While(more)
+
+            def write():
+                layers.assign(y, output=s)
+
             with loop.block():
                 y = s
                 for _ in range(4):
                     y = layers.relu(y) * x
                 if asks:
                     question = known if asks == "known" else layers.less_than(i, n)
-                    with layers.Switch() as switch, switch.case(question):
-                        layers.assign(y, output=s)
+                    layers.cond(question, write)
                 else:
-                    layers.assign(y, output=s)
+                    write()
                 layers.increment(i)
                 layers.less_than(i, n, cond=more)
             wanted = [layers.mean(s)]

@@ -200,8 +200,8 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
     of.kept.push_back(kept.name);
     const bool adds = control.kind == Control::kSecondGrad;
     control.kept_gradients.push_back({-1, adds ? -1 : SlotOf(kept.name + kKeptGrad, body),
-                                      slots_of(kept.terms), kept.made_as,
-                                      SlotOf(kept.first, block), SlotOf(kept.last, block)});
+                                      slots_of(kept.terms), kept.made_as, SlotOf(kept.first, block),
+                                      SlotOf(kept.last, block)});
   }
 }
 
@@ -294,16 +294,17 @@ void PreparedProgram::LinkKept() {
   for (const GradientLink& link : gradients)
     link.of->kept_gradients[link.gradient].number = number_of(*link.forward, link.kept);
   for (auto& [block, control] : controls_)
-    control->whole.assign(control->kept_before.size() + control->kept_after.size(), 0);
+    control->keeping.assign(control->kept_before.size() + control->kept_after.size(),
+                            PlanControl::Keeping::kSizes);
   for (const Link& link : links) {
     ForEachOp(link.of->body.ops, [&](const PlanOp& op) {
       if (op.Reads(link.slot) && !ReadsSizesAlone(op, link.slot))
-        link.forward->whole[number_of(*link.forward, link.kept)] = 1;
+        link.forward->keeping[number_of(*link.forward, link.kept)] = PlanControl::Keeping::kCopy;
     });
   }
   for (auto& [body, of] : gradients_) {
     for (const PlanControl::Before& before : of.control->befores)
-      controls_[of.forward]->whole[before.number] = 1;
+      controls_[of.forward]->keeping[before.number] = PlanControl::Keeping::kCopy;
   }
   for (auto& [body, of] : gradients_) {
     for (PlanControl::KeptGradient& kept : of.control->kept_gradients) {
@@ -313,6 +314,23 @@ void PreparedProgram::LinkKept() {
 }
 
 namespace {
+
+// Values that a loop or a choice keeps when a run of its block ends, and that nothing reads after
+// it, are moved.
+void MoveKept(PlanControl* control) {
+  if (control->kind != Control::kWhile && control->kind != Control::kCondition) return;
+  auto in = [](const auto& list, int slot) {
+    return std::find(list.begin(), list.end(), slot) != list.end();
+  };
+  auto* keeping = control->keeping.data() + control->kept_before.size();
+  for (size_t i = 0; i < control->kept_after.size(); ++i) {
+    const int slot = control->kept_after[i];
+    if (keeping[i] == PlanControl::Keeping::kCopy && in(control->body.locals, slot) &&
+        !in(control->conditions, slot) && !in(control->kept_before, slot)) {
+      keeping[i] = PlanControl::Keeping::kMove;
+    }
+  }
+}
 
 // The passes arrange a block as if its values that others see were fetched.
 void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
@@ -353,6 +371,7 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
     if (inner.slots[s].block == block && !inner.slots[s].persistable && !released.count(s))
       control->body.locals.push_back(s);
   }
+  MoveKept(control);
   for (PlanOp& op : inner.ops) {
     if (!op.control) continue;
     std::set<int> around = outside;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/pool.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
@@ -15,15 +17,14 @@ class KeptSteps : public ValueObject {
   // `of`: the operator of the iterations.
   KeptSteps(size_t width, std::shared_ptr<const void> of) : width_(width), of_(std::move(of)) {}
   bool IsOf(const void* control) const { return of_.get() == control; }
-  void Keep(Value value) {
+  // The place of the next kept value, which is empty.
+  Value& Next() {
     Reserve(count_ + 1);
-    At(count_++) = std::move(value);
+    return At(count_++);
   }
   void EndTurn() { ++turns_; }
   int64_t turns() const { return turns_; }
-  const Value& at(int64_t turn, size_t number) const {
-    return At(turn * width_ + number);
-  }
+  const Value& at(int64_t turn, size_t number) const { return At(turn * width_ + number); }
   // The same for the only reader of an iteration, which removes the values: the next iteration
   // reuses their memory.
   Value Take(int64_t turn, size_t number) const {
@@ -45,14 +46,24 @@ class KeptSteps : public ValueObject {
   size_t width_;
   std::shared_ptr<const void> of_;
   int64_t turns_ = 0;
-  // Blocks of values, which stay where they are: std::deque makes one for every four.
-  static constexpr size_t kBlock = 32;
-  Value& At(size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
+  // Values stay where they are: a run that keeps thousands takes the blocks of the run before.
+  struct Block {
+    static void* operator new(size_t) { return Pool<Block, 512>::Get(); }
+    static void operator delete(void* p) { Pool<Block, 512>::Put(p); }
+    ~Block() {  // the counts of old values are no longer in the cache
+      for (const Value& v : values) {
+        if (v.is_tensor()) __builtin_prefetch(v.tensor().storage().get());
+      }
+    }
+    Value values[32];
+  };
+  static constexpr size_t kBlock = std::extent_v<decltype(Block::values)>;
+  Value& At(size_t i) const { return blocks_[i / kBlock]->values[i % kBlock]; }
   void Reserve(size_t count) {
-    while (blocks_.size() * kBlock < count) blocks_.emplace_back(new Value[kBlock]);
+    while (blocks_.size() * kBlock < count) blocks_.emplace_back(new Block);
   }
   size_t count_ = 0;
-  std::vector<std::unique_ptr<Value[]>> blocks_;
+  std::vector<std::unique_ptr<Block>> blocks_;
 };
 
 }  // namespace dygraph::program

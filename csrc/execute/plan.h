@@ -28,11 +28,11 @@ struct PlanControl;
 // comes first; of an output whose terms are not asked for.
 struct TermNotes {
   enum class Kind {
-    kMade,    // the outputs are terms
-    kAdded,   // the output is the sum of the inputs
-    kSame,    // the output is the input under another name
-    kPut,     // the input is added to an element of an array
-    kTaken,   // the output is an element that is taken out of an array
+    kMade,   // the outputs are terms
+    kAdded,  // the output is the sum of the inputs
+    kSame,   // the output is the input under another name
+    kPut,    // the input is added to an element of an array
+    kTaken,  // the output is an element that is taken out of an array
   };
   using Slots = std::vector<std::pair<int, int>>;
   Kind kind;
@@ -45,7 +45,7 @@ struct PlanOp {
   const OpDesc* desc = nullptr;
   int position = 0;  // in its block
   int block = 0;
-  int random = -1;              // its number among the random operators
+  int random = -1;  // its number among the random operators
   // Slots, flat; -1: absent. Behind the inputs stand the variables of open attributes.
   SmallVector<int, 6> in, out;
   SmallVector<uint32_t, 4> in_ends, out_ends;
@@ -120,7 +120,10 @@ struct PlanControl : std::enable_shared_from_this<PlanControl> {
   // For the gradient: what a turn keeps, as it is when the turn begins and when it ends; the slot
   // that all of it goes into, -1 where nothing reads it.
   std::vector<int> kept_before, kept_after;
-  std::vector<char> whole;  // by the number of a kept value: 0 where its sizes alone are read
+  // How each is kept, by its number: the sizes alone where no more is read; moved where the block
+  // is the only one that has the variable.
+  enum class Keeping : char { kSizes, kCopy, kMove };
+  std::vector<Keeping> keeping;
   int steps = -1;
   const PlanControl* forward = nullptr;  // of a gradient: whose turns it goes back over
   bool only_reader = false;              // of what the turns kept

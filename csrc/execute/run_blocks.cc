@@ -153,7 +153,9 @@ void PreparedProgram::AddKept(const PlanControl& control, const PlanControl::Kep
 void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                               int64_t turn, KeptSteps* kept) const {
   const PlanControl& control = *op.control;
-  for (int s : control.body.locals) *frame.values[s] = Value();
+  for (int s : control.body.locals) {
+    if (!frame.values[s]->empty()) *frame.values[s] = Value();
+  }
   RunKept(op, frame, bound, random, turn, kept);
 }
 
@@ -161,11 +163,17 @@ void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, Rand
                               int64_t turn, KeptSteps* kept) const {
   const PlanControl& control = *op.control;
   if (!kept) return RunTurn(op, frame, bound, random, turn);
-  const char* whole = control.whole.data();
+  const PlanControl::Keeping* keeping = control.keeping.data();
   auto keep = [&](int slot) {
-    const Value& value = *frame.values[slot];
-    const bool all = *whole++ || !value.is_tensor();
-    kept->Keep(all ? value : Value(value.tensor().Meta()));
+    Value& value = *frame.values[slot];
+    Value& place = kept->Next();
+    const auto how = *keeping++;
+    if (how == PlanControl::Keeping::kMove)
+      place = std::move(value);
+    else if (how == PlanControl::Keeping::kCopy || !value.is_tensor())
+      place = value;
+    else
+      place.MutableTensor().SetMeta(value.tensor());
   };
   for (int s : control.kept_before) keep(s);
   RunTurn(op, frame, bound, random, turn);
@@ -203,8 +211,7 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
   for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
     ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have ", most,
             " iterations (FLAGS_while_turns), but its condition '", plan_.slots[condition].name,
-            "' still holds",
-            PositionText(*op.desc, op.position, op.block));
+            "' still holds", PositionText(*op.desc, op.position, op.block));
     RunBody(op, frame, bound, random, turn, kept.get());
     if (check_signals) check_signals();
   }
@@ -230,9 +237,8 @@ void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
   for (auto [outside, inside] : control.sliced)
     inputs.push_back(frame.values[outside]->tensor().Plain());
   const int64_t steps = inputs[0].rank() > 0 ? inputs[0].dim(0) : 0;
-  const bool even = std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& t) {
-    return t.rank() > 0 && t.dim(0) == steps;
-  });
+  const bool even = std::all_of(inputs.begin(), inputs.end(),
+                                [&](const Tensor& t) { return t.rank() > 0 && t.dim(0) == steps; });
   if (!even || steps == 0) {
     std::ostringstream shapes;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -293,8 +299,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   }
   if (control.kept_to >= 0) {
     const PlanControl& of = *control.forward->forward;
-    found = MakeRef<KeptSteps>(of.kept_before.size() + of.kept_after.size(),
-                               of.shared_from_this());
+    found = MakeRef<KeptSteps>(of.kept_before.size() + of.kept_after.size(), of.shared_from_this());
     found->Fill(turns, given);
   }
   std::vector<Value> flows, sums;
@@ -376,8 +381,8 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
         control.kept_gradients.begin(), control.kept_gradients.end(), [&](const auto& other) {
           return other.last >= 0 && (&other == &each || other.number == each.made_as);
         });
-    ENFORCE(left != control.kept_gradients.end(), Unimplemented,
-            "a gradient of second order of '", plan_.slots[each.first].name,
+    ENFORCE(left != control.kept_gradients.end(), Unimplemented, "a gradient of second order of '",
+            plan_.slots[each.first].name,
             "', which a loop without iterations has left as it was, is not there",
             PositionText(*op.desc, op.position, op.block));
     *frame.values[left->last] = *frame.values[each.first];

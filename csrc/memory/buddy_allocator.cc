@@ -163,6 +163,20 @@ void* BuddyAllocator::Alloc(size_t bytes) {
   return block;
 }
 
+uint32_t BuddyAllocator::AllocSeveral(size_t bytes, uint32_t most, void** blocks) {
+  const size_t each = RoundSize(bytes + red_zone_);
+  if (char* run = static_cast<char*>(Take(most * each / kUnit))) {
+    for (uint32_t k = 0; k < most; ++k) {
+      blocks[k] = run + k * each;
+      ASAN_UNPOISON_MEMORY_REGION(blocks[k], bytes);
+    }
+    return most;
+  }
+  uint32_t count = 0;
+  while (count < most && (blocks[count] = Alloc(bytes))) ++count;
+  return count;
+}
+
 void* BuddyAllocator::Take(size_t units) {
   int order = CeilLog2(units);
   Arena* best = nullptr;

@@ -93,6 +93,9 @@ class BuddyAllocator {
   // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two; the
   // rest after the rounded size is returned as smaller buddies.
   void* Alloc(size_t bytes);
+  // Up to `most` such blocks, one behind the other where a free block holds them all; gives their
+  // number. Each is freed by itself.
+  uint32_t AllocSeveral(size_t bytes, uint32_t most, void** blocks);
   void Free(void* block, size_t bytes);
   size_t ReleaseFree();  // returns free arenas
   void DropFreePages();  // of the other arenas, where the place is the host

@@ -254,13 +254,8 @@ void* Refill(SmallBlockCache& cache, size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(pool.mutex);
     Sync(pool, cache);
-    uint32_t wanted = RefillCount(size);
-    while (bin.count < wanted) {
-      void* block = pool.buddy.Alloc(size);
-      if (!block) break;
-      ASAN_POISON_MEMORY_REGION(block, size);
-      bin.blocks[bin.count++] = block;
-    }
+    bin.count = pool.buddy.AllocSeveral(size, RefillCount(size), bin.blocks);
+    for (uint32_t k = 0; k < bin.count; ++k) ASAN_POISON_MEMORY_REGION(bin.blocks[k], size);
     std::reverse(bin.blocks, bin.blocks + bin.count);  // low addresses first
   }
   if (!bin.count) return AllocFromPool(pool, bytes);
@@ -292,7 +287,7 @@ __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) 
     size_t size = SizeOfClass(i);
     if (cache && cache->bins[i].Reserve(size)) {
       SmallBlockCache::Bin& bin = cache->bins[i];
-      if (bin.count == bin.capacity) {
+      if (bin.count == bin.capacity && !cache->Grow(bin, size)) {
         Pool& pool = HostPool();
         std::lock_guard<std::mutex> lock(pool.mutex);
         Sync(pool, *cache);

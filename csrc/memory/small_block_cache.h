@@ -28,17 +28,30 @@ class SmallBlockCache {
     uint32_t count = 0;
     uint32_t capacity = 0;  // 0 until the size is first used
 
-    // At most 256 KB of each size, or 16 blocks, are kept. False when there is no memory for the
+    // Begins with room for 256 KB of this size, or 16 blocks. False when there is no memory for the
     // stack.
     bool Reserve(size_t size) {
       if (capacity) return true;
-      uint32_t wanted =
-          static_cast<uint32_t>(std::clamp<size_t>((size_t{256} << 10) / size, 16, 2048));
-      blocks = static_cast<void**>(std::malloc(wanted * sizeof(void*)));
-      if (blocks) capacity = wanted;
-      return capacity != 0;
+      return Resize(
+          static_cast<uint32_t>(std::clamp<size_t>((size_t{256} << 10) / size, 16, 2048)));
+    }
+    bool Resize(uint32_t wanted) {
+      void* moved = std::realloc(blocks, wanted * sizeof(void*));
+      if (!moved) return false;
+      blocks = static_cast<void**>(moved);
+      capacity = wanted;
+      return true;
     }
   };
+
+  // Doubles a full bin's room: a loop that keeps thousands of values frees them all at once, and
+  // asks for them again in the next step. What bins may grow by is bounded for a thread.
+  bool Grow(Bin& bin, size_t size) {
+    const size_t more = bin.capacity * size;
+    if (grown_ + more > kMostGrown || !bin.Resize(2 * bin.capacity)) return false;
+    grown_ += more;
+    return true;
+  }
 
   struct Counts {
     int64_t used = 0;
@@ -91,9 +104,11 @@ class SmallBlockCache {
  private:
   using Count = std::atomic<int64_t>;
   static constexpr int64_t kFar = 256 << 10;
+  static constexpr size_t kMostGrown = size_t{8} << 20;
   static int64_t Get(const Count& c) { return c.load(std::memory_order_relaxed); }
   static void Set(Count& c, int64_t value) { c.store(value, std::memory_order_relaxed); }
 
+  size_t grown_ = 0;
   Count used_{0};
   Count peak_{0};
   Count allocs_{0};

@@ -32,6 +32,9 @@ __attribute__((noinline)) void TellEnd(const Storage* storage) {
 
 }  // namespace
 
+// As many as a long loop keeps for its gradient: 2 MB of a thread.
+using StoragePool = Pool<Storage, 32768>;
+
 StorageWatch::StorageWatch(std::function<void(const Storage*)> on_end)
     : on_end_(std::move(on_end)) {
   Watches& all = AllWatches();
@@ -49,7 +52,7 @@ StorageWatch::~StorageWatch() {
 
 Ref<Storage> Storage::Make(Place place, size_t bytes) {
   void* data = memory::Alloc(place, bytes);
-  Storage* s = new (Pool<Storage>::Get()) Storage();
+  Storage* s = new (StoragePool::Get()) Storage();
   s->data_ = data;
   s->bytes_ = bytes;
   s->place_ = place;
@@ -58,7 +61,7 @@ Ref<Storage> Storage::Make(Place place, size_t bytes) {
 
 Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes,
                               std::function<void()> release) {
-  Storage* s = new (Pool<Storage>::Get()) Storage();
+  Storage* s = new (StoragePool::Get()) Storage();
   s->data_ = data;
   s->bytes_ = bytes;
   s->place_ = place;
@@ -75,7 +78,7 @@ void Storage::Destroy(Storage* self) {
     memory::Free(self->place_, self->data_, self->bytes_);
   }
   self->~Storage();
-  Pool<Storage>::Put(self);
+  StoragePool::Put(self);
 }
 
 }  // namespace dygraph
