@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dygraph import static
-from interop import blocks, exchange, networks, open_cases
+from interop import blocks, exchange, networks, open_cases, translator
 
 GOLDEN = Path(__file__).parent / "golden"
 RECORD = json.loads((GOLDEN / "record.json").read_text())
@@ -40,6 +40,13 @@ def test_programs_of_paddle_with_variables_in_attributes_give_what_they_gave_the
 def test_training_programs_of_paddle_take_its_steps(name):
     exchange.check_training(GOLDEN / name)
     exchange.check_startup(GOLDEN / name)
+
+
+def test_a_translator_with_attention_takes_paddle_s_steps():
+    theirs, arrays = RECORD["translator"], translator.job()
+    assert translator.sum_of(arrays) == theirs["job"], HOW
+    np.testing.assert_allclose(translator.losses(arrays), theirs["losses"], atol=1e-5)
+    assert theirs["losses"][-1] < theirs["losses"][0] - 0.5
 
 
 def test_our_files_are_those_that_paddle_read(jobs):

@@ -10,6 +10,7 @@ import pytest
 import dygraph
 from dygraph import nn, static
 from dygraph.static import layers
+from interop import golden, translator
 
 SIDE = Path(__file__).with_name("ragged_side.py")
 
@@ -76,6 +77,11 @@ def test_the_translator_of_the_example(tmp_path, monkeypatch):
     assert np.array_equal(ours[0][0], theirs[0][0])  # the same words
     assert ours[0][1] == theirs[0][1] == ours[1][1] == theirs[1][1]
     np.testing.assert_allclose(ours[1][0], theirs[1][0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_translator_with_attention_trains_alike(tmp_path):
+    arrays = golden.train_translator(tmp_path)
+    np.testing.assert_allclose(translator.losses(arrays), arrays["losses"], atol=1e-5)
 
 
 class Leaky(nn.RNNCellBase):

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "op/lod_rule.h"
@@ -68,9 +69,70 @@ struct CrossEntropy2Kernel {
   }
 };
 
+// Fluid's gradient, which its programs hold. Ours is cross_entropy_grad, for which X alone is kept.
+namespace grad {
+constexpr int kXShape = 0, kLabel = 1, kMatchX = 2, kYGrad = 3, kXGrad = 0;
+
+void InferGradShape(InferContext& ctx) {
+  const Dims &shape = ctx.dims(kXShape), &match = ctx.dims(kMatchX);
+  ENFORCE(shape.rank() > 1 && shape.rank() == match.rank() + 1, InvalidArgument,
+          "XShape must be [0] + the shape of X, and MatchX have the rank of X, got shapes ", shape,
+          " and ", match);
+  for (int slot : {kLabel, kYGrad}) {
+    ENFORCE(labels::Fits(ctx.dims(slot), match), InvalidArgument, ctx.call().op->inputs[slot].name,
+            " must have the shape of MatchX ", match, ", got ", ctx.dims(slot));
+  }
+  Dims x(shape.begin() + 1, shape.end()), one = x;
+  one.back() = 1;
+  ENFORCE(labels::Fits(match, one), InvalidArgument, "MatchX must have the shape ", one,
+          " for XShape ", shape, ", got ", match);
+  ctx.SetOutput(kXGrad, x, ctx.dtype(kMatchX));
+}
+
+void DefineCrossEntropyGrad2(OpDef& op) {
+  op.Comment("X@GRAD = -Y@GRAD / MatchX at Label, and 0 elsewhere or where Label is ignore_index.")
+      .Input(kXShape, "XShape", "[0] + the shape of X", kShapeOnly)
+      .Input(kLabel, "Label", "int64 or int32 classes [..., 1]")
+      .Input(kMatchX, "MatchX", "X at Label, [..., 1]")
+      .Input(kYGrad, "Y@GRAD", "[..., 1]")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("cross_entropy2")
+      .MixedDTypes()
+      .KernelDTypeOf(kMatchX)
+      .Shape(InferGradShape)
+      .Grad([](GradBuilder& g) {  // labels that are ignored have no second order and raise
+        RecipeRef at_label = g.Temp();
+        g.Call("take_along_axis", {g.OutputGrad(kXGrad), g.Input(kLabel)}, {at_label})
+            .Attr("Axis", int32_t{-1});
+        RecipeRef ratio = g.Apply("elementwise_div", {at_label, g.Input(kMatchX)});
+        g.Call("scale", {ratio}, {g.InputGrad(kYGrad)}).Attr("scale", -1.0f);
+        RecipeRef product = g.Apply("elementwise_mul", {ratio, g.Input(kYGrad)});
+        g.Call("elementwise_div", {product, g.Input(kMatchX)}, {g.InputGrad(kMatchX)});
+      });
+}
+
+template <class T>
+struct CrossEntropyGrad2Kernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& dx = ctx.Out(kXGrad);
+    const int64_t ignored = ctx.attrs<CrossEntropy2Attrs>().ignore_index, n = dx.dims().back();
+    labels::ClassLabels classes(ctx.In(kLabel));
+    classes.Check(n, ignored);
+    const T *match = ctx.In(kMatchX).data<T>(), *g = ctx.In(kYGrad).data<T>();
+    T* to = dx.mutable_data<T>();
+    std::fill(to, to + dx.numel(), T(0));
+    for (int64_t r = 0; r < ctx.In(kMatchX).numel(); ++r) {
+      if (classes[r] != ignored) to[r * n + classes[r]] = -g[r] / match[r];
+    }
+  }
+};
+}  // namespace grad
+
 REGISTER_OPERATOR(cross_entropy2, DefineCrossEntropy2);
 REGISTER_LOD_ALSO(cross_entropy2, kLabel);
 REGISTER_CPU_KERNEL(cross_entropy2, CrossEntropy2Kernel, float, double);
+REGISTER_OPERATOR(cross_entropy_grad2, grad::DefineCrossEntropyGrad2);
+REGISTER_CPU_KERNEL(cross_entropy_grad2, grad::CrossEntropyGrad2Kernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

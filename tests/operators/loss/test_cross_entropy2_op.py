@@ -37,6 +37,54 @@ class TestCrossEntropy2WithoutAxis(TestCrossEntropy2):
     label_shape = (6,)
 
 
+class TestCrossEntropyGrad2(OpTest):
+    """Fluid's gradient of cross_entropy2, which reads MatchX in place of X."""
+
+    elementwise, grad_inputs, grad_outputs = False, ["MatchX", "Y@GRAD"], ["X@GRAD"]
+
+    def setUp(self):
+        self.op_type = "cross_entropy_grad2"
+        label = np.array([[[0], [4], [2]], [[2], [1], [3]]])
+        match, g = (np.random.uniform(0.2, 1, label.shape) for _ in range(2))
+        self.inputs = {
+            "XShape": np.zeros((0, 2, 3, 5)), "Label": label, "MatchX": match, "Y@GRAD": g
+        }  # fmt: skip
+        self.outputs = {"X@GRAD": np.where(np.arange(5) == label, -g / match, 0)}
+
+    def test_check_output(self):
+        self.check_output()
+
+    def test_check_grad(self):
+        self.check_grad(["MatchX", "Y@GRAD"], "X@GRAD")
+
+
+def test_fluid_s_gradient_is_ours():
+    x = _core.to_variable(np.random.uniform(0.1, 1, (3, 4)).astype("float32"))
+    x.stop_gradient = False
+    label = _core.to_variable(np.array([[1], [9], [0]]))
+    attrs = {"ignore_index": 9}
+    made = _core.run_op("cross_entropy2", {"X": x, "Label": label}, attrs)
+    made["Y"].backward(_core.to_variable(np.float32([[1], [2], [3]])))
+    found = _core.run_op(
+        "cross_entropy_grad2",
+        {
+            "XShape": made["XShape"], "Label": label, "MatchX": made["MatchX"],
+            "Y@GRAD": _core.to_variable(np.float32([[1], [2], [3]])),
+        },
+        attrs,
+    )  # fmt: skip
+    assert found["X@GRAD"].numpy().tolist() == x.gradient().tolist()
+
+
+def test_fluid_s_gradient_checks_its_shapes():
+    ones = _core.to_variable(np.ones((2, 1)))
+    inputs = {"Label": _core.to_variable(np.zeros((2, 1), "int64")), "MatchX": ones, "Y@GRAD": ones}
+    for shape, text in (((0, 3, 4), "MatchX must have the shape"), ((0, 4), "XShape must be")):
+        inputs["XShape"] = _core.to_variable(np.zeros(shape))
+        with pytest.raises(ValueError, match=text):
+            _core.run_op("cross_entropy_grad2", inputs, {})
+
+
 def test_shape_is_told_without_elements():
     x, label = _core.to_variable(np.ones((2, 3))), _core.to_variable(np.array([[0], [2]]))
     assert _core.run_op("cross_entropy2", {"X": x, "Label": label}, {})["XShape"].shape == (0, 2, 3)
