@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/pool.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
@@ -34,13 +33,7 @@ class KeptSteps : public ValueObject {
     At(turn * width_ + number) = std::move(value);
   }
   // This number of iterations, with the values of those of `like`, or empty.
-  void Fill(int64_t turns, const KeptSteps* like) {
-    turns_ = turns;
-    count_ = turns * width_;
-    Reserve(count_);
-    if (!like || like->turns() != turns) return;
-    for (size_t i = 0; i < count_; ++i) At(i) = like->At(i);
-  }
+  void Fill(int64_t turns, const KeptSteps* like);
 
  private:
   size_t width_;
@@ -48,13 +41,9 @@ class KeptSteps : public ValueObject {
   int64_t turns_ = 0;
   // Values stay where they are: a run that keeps thousands takes the blocks of the run before.
   struct Block {
-    static void* operator new(size_t) { return Pool<Block, 512>::Get(); }
-    static void operator delete(void* p) { Pool<Block, 512>::Put(p); }
-    ~Block() {  // the counts of old values are no longer in the cache
-      for (const Value& v : values) {
-        if (v.is_tensor()) __builtin_prefetch(v.tensor().storage().get());
-      }
-    }
+    static void* operator new(size_t bytes);
+    static void operator delete(void* p);
+    ~Block();
     Value values[32];
   };
   static constexpr size_t kBlock = std::extent_v<decltype(Block::values)>;
