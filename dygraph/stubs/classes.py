@@ -283,6 +283,8 @@ def classes_stub(module):
             own = value.__name__
             lines.append(f"from {value.__module__} import {own} as {own}\n")
             definitions += [f"{name} = {own}\n"] if name != own else []
+    if module == "dygraph.nn":
+        lines.append("from dygraph.nn import functional as functional\n")
     call = _CALL if "Layer" in kinds else ""
     return (
         f"{HEAD}{IMPORTS}from dygraph._core import {USED}\n"
