@@ -117,7 +117,7 @@ format: $(STAMPS)/package-dev
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf build dist *.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so dygraph/*.pyi dygraph/*/*.pyi
+	rm -rf build dist *.egg-info path/*.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so dygraph/*.pyi dygraph/*/*.pyi
 
 # A newcomer's machine: what is missing is named with Debian's package for it.
 prerequisites:
