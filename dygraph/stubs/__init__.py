@@ -1,10 +1,11 @@
 """Types for editors and mypy, written from the registry: ``python -m dygraph.stubs [DIR]``.
 
-The core and the operators exist only at run time, so their signatures are written to ``.pyi`` files
-beside the modules when the package is built: ``_core.pyi``, ``ops.pyi`` and the
-``__init__.pyi`` of the packages whose names load lazily. They are not kept in the repository.
+The core and the operators exist only at run time, and the types of layers and optimizers stand in
+their docstrings, so signatures are written to ``.pyi`` files beside the modules when the package is
+built. They are not kept in the repository.
 """
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -16,7 +17,8 @@ from dygraph.stubs.signatures import HEAD, IMPORTS, USED, function_text, python_
 
 __all__ = ["generate", "write"]
 
-_PACKAGES = ["io", "lr", "nn", "optimizer"]  # of classes
+# Whose classes users make.
+_OF_CLASSES = ("initializer", "io", "lr", "nn", "optimizer", "regularizer")
 
 
 def _ops_stub():
@@ -34,6 +36,11 @@ def _package_stub():
     import dygraph
     from dygraph import nn
 
+    homes = {
+        name: module
+        for module in _OF_CLASSES
+        for name in importlib.import_module(f"dygraph.{module}").__all__
+    }
     shown = {*dir(dygraph), *nn.__all__, *dygraph._MORE, *dygraph._LAZY_NAMES}
     own = {"load_ipython_extension", "unload_ipython_extension"}
     shown |= {n for n, v in vars(dygraph).items() if not inspect.ismodule(v)} - own
@@ -54,8 +61,8 @@ def _package_stub():
         elif value is getattr(ops, getattr(value, "__name__", ""), None):
             lines.append(f"from dygraph.ops import {value.__name__} as _{name}\n")
             definitions.append(f"{name} = _{name}\n")
-        elif name in nn.__all__:
-            lines.append(f"from dygraph.nn import {name} as {name}\n")
+        elif name in homes and inspect.isclass(value):
+            lines.append(f"from dygraph.{homes[name]} import {name} as {name}\n")
         elif value is getattr(_core, name, None):
             lines.append(f"from dygraph._core import {name} as {name}\n")
         elif inspect.isfunction(value) and python_types(value, name)[1] != "Any":
@@ -82,7 +89,7 @@ def generate():
         "_core.pyi": core_stub(),
         "ops.pyi": _ops_stub(),
         "__init__.pyi": _package_stub(),
-        **{f"{n}/__init__.pyi": classes_stub(f"dygraph.{n}") for n in _PACKAGES},
+        **dict(classes_stub(f"dygraph.{name}") for name in _OF_CLASSES),
     }
 
 

@@ -91,7 +91,7 @@ _ARGUMENTS = {
 _RESULTS = {
     name: type
     for type, names in {
-        "Self": "Layer.apply append eval extend requires_grad_ to train",
+        "Self": "Layer.apply Layer.eval append extend requires_grad_ to train",
         "None": "__delitem__ __init__ __setitem__ clear clear_grad clear_gradients insert "
         "set_epoch set_lr step update zero_grad",
         "bool": "__contains__",
@@ -260,9 +260,12 @@ def _class(name, kind, names):
 
 
 def classes_stub(module):
-    """The text of ``__init__.pyi`` of a package."""
+    """The path of the stub of a package or module, and its text."""
     package = importlib.import_module(module)
     values = {name: getattr(package, name) for name in package.__all__}
+    for name, value in vars(package).items():  # Fluid's names of the module's own classes
+        if name[0] != "_" and inspect.isclass(value) and value.__module__ == module:
+            values[name] = value
     kinds = {n: v for n, v in values.items() if inspect.isclass(v) and n == v.__name__}
     lines, definitions = [], []
     for name, home in _HOMES.items():
@@ -286,7 +289,9 @@ def classes_stub(module):
     if module == "dygraph.nn":
         lines.append("from dygraph.nn import functional as functional\n")
     call = _CALL if "Layer" in kinds else ""
-    return (
+    path = module.removeprefix("dygraph.").replace(".", "/")
+    path += "/__init__.pyi" if hasattr(package, "__path__") else ".pyi"
+    return path, (
         f"{HEAD}{IMPORTS}from dygraph._core import {USED}\n"
         f"{''.join(lines)}{_TYPES}{call}{''.join(definitions)}"
     )

@@ -11,7 +11,7 @@ __all__ = [
     "written_types",
 ]  # fmt: skip
 
-HEAD = '"""Written by dygraph.stubs from what is registered; do not edit."""\n\n'
+HEAD = '"""Written by dygraph.stubs from the registry and the docstrings; do not edit."""\n\n'
 IMPORTS = """\
 import builtins
 import os

@@ -112,7 +112,7 @@ def test_command_writes_beside_the_modules(tmp_path):
         capture_output=True, text=True, check=True, timeout=120, cwd=ROOT,
     )  # fmt: skip
     written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.pyi"))
-    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 7
+    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 9
 
 
 def test_results_are_of_the_types_written(texts):

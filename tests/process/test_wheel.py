@@ -95,7 +95,7 @@ def test_what_it_holds(wheel):
     assert names >= {
         f"dygraph/{n}"
         for n in (
-            "__init__.py", "__init__.pyi", "_core.pyi", "ops.pyi", "py.typed", "static/__init__.py",
+            "__init__.py", "__init__.pyi", "_core.pyi", "ops.pyi", "nn/__init__.pyi", "py.typed", "static/__init__.py",
             "static/layers/__init__.py", "include/op/op_registry.h", "libs/libdygraph.so",
         )
     }  # fmt: skip
