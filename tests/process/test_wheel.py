@@ -96,7 +96,8 @@ def test_what_it_holds(wheel):
         f"dygraph/{n}"
         for n in (
             "__init__.py", "__init__.pyi", "_core.pyi", "ops.pyi", "nn/__init__.pyi", "py.typed",
-            "static/__init__.py", "static/layers/__init__.py", "include/op/op_registry.h", "libs/libdygraph.so",
+            "static/__init__.py", "static/layers/__init__.py",
+            "include/op/op_registry.h", "libs/libdygraph.so",
         )
     }  # fmt: skip
     assert not [n for n in names if "test" in n.split("/")[1]]
