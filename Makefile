@@ -5,6 +5,7 @@
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
 #   make fuzz         random calls of every operator under ASan and UBSan
+#   make wheel        a manylinux wheel in dist/
 #   make test-big   more than 2^31 elements, 5 GB
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
 #   make protos     record what saved programs rely on of operators
@@ -30,9 +31,10 @@ PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
 
 # Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are
 # reused.
-PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
+PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip
 # pip shows nothing of what it starts; the line of progress goes to this shell's own output.
-BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
+# $(call BUILD_HERE,build directory,options of CMake,command of pip)
+BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) $(or $(3),install) -q --no-build-isolation
 # $(call run_ctest,build directory): tests/cpp joins a build that pip has made.
 run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
             $(VENV)/bin/cmake --build $(1) && \
@@ -43,7 +45,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: build docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build wheel docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
@@ -52,9 +54,11 @@ quickstart: $(STAMPS)/package-examples
 
 build: $(STAMPS)/package-test
 
-test: $(STAMPS)/package-test
+test: $(STAMPS)/package-test $(STAMPS)/wheel
 	$(call run_ctest,$(BUILD))
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q $(SHARED_OUT)
+
+wheel: $(STAMPS)/wheel
 
 test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_ctest,build/plain)
@@ -113,7 +117,7 @@ format: $(STAMPS)/package-dev
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf build dist *.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so dygraph/*.pyi dygraph/*/*.pyi
+	rm -rf build dist *.egg-info path/*.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so dygraph/*.pyi dygraph/*/*.pyi
 
 # A newcomer's machine: what is missing is named with Debian's package for it.
 prerequisites:
@@ -133,7 +137,7 @@ $(STAMPS)/tools: pyproject.toml | prerequisites
 	@$(PY) -c 'import sys, importlib as i; \
 	  toml = i.import_module("tomllib" if sys.version_info >= (3, 11) else "pip._vendor.tomli"); \
 	  print(*toml.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >$(STAMPS)/tools.txt
-	@$(PIP) -r $(STAMPS)/tools.txt
+	@$(PIP) install -q -r $(STAMPS)/tools.txt
 	@touch $@
 
 # The package, editable, with what examples, tests or development need: package-examples,
@@ -149,6 +153,16 @@ $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)
 	test -d build/plain || cp -a $(BUILD) build/plain
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
 	touch $@
+
+# auditwheel adds libgomp to what setup.py packs, and names the oldest glibc that runs it.
+$(STAMPS)/wheel: $(BINARY_SOURCES) $(PYTHON_SOURCES) README.md $(STAMPS)/package-test
+	@echo "Packing a wheel"
+	@rm -rf build/wheel dist
+	@$(call BUILD_HERE,$(BUILD),,wheel) --no-deps -w build/wheel .
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair -w dist build/wheel/*.whl \
+	  2>build/wheel/log || { cat build/wheel/log >&2; exit 1; }
+	@ls dist/*
+	@touch $@
 
 $(STAMPS)/threads: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
 	$(call BUILD_HERE,build/threads,-DDYGRAPH_SANITIZE_THREADS=ON) --no-deps --upgrade --target build/threads/site .

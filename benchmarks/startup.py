@@ -56,6 +56,7 @@ else:
 
 def run(side, code, *arguments):
     environment = dict(os.environ, OMP_NUM_THREADS="2")
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled once
     python = sys.executable
     if side == "torch":
         python = peer.peer_python()

@@ -4,7 +4,6 @@ from dygraph.core import spellings
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
 from dygraph.nn.activation import *
-from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *
@@ -12,22 +11,10 @@ from dygraph.nn.layer import Layer as Layer
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
 
-TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
-if TYPE_CHECKING:
-    from dygraph.nn import functional as functional
-    from dygraph.nn.attention import *
-    from dygraph.nn.clip import *
-    from dygraph.nn.dropout import *
-    from dygraph.nn.learnt_loss import *
-    from dygraph.nn.loss import *
-    from dygraph.nn.rnn import *
-    from dygraph.nn.spectral import *
-    from dygraph.nn.transformer import *
-    from dygraph.nn.vision import *
-
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
     "attention": "MultiHeadAttention scaled_dot_product_attention",
+    "bilinear": "BilinearTensorProduct TreeConv",
     "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",

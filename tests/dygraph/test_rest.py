@@ -370,6 +370,23 @@ class TestFolderNamedStatic:
         done = self.run(code, tmp_path)
         assert done.returncode == 0, done.stderr
 
+    def test_an_editable_install_leaves_it_alone(self, tmp_path):
+        """What stands beside dygraph/ in the sources is not importable: static, tests, docs."""
+        for name in ("static", "docs"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "mine.py").write_text("mine = 3")
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        code = (
+            "import dygraph.static, static.mine, docs.mine\n"
+            "assert static.mine.mine == docs.mine.mine == 3\n"
+            "assert len(static.__path__) == len(docs.__path__) == 1"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, env=env, timeout=120, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
     def test_its_old_name_says_what_to_write(self, tmp_path):
         """The sources have the folder; as `static` it is refused."""
         root = os.path.dirname(os.path.dirname(os.path.realpath(dygraph.static.__file__)))

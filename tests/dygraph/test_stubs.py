@@ -1,7 +1,9 @@
 """Type stubs: every public name, right signatures, and what mypy says about programs."""
 
 import ast
+import doctest
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -56,7 +58,9 @@ def test_every_name_is_there_and_no_other(texts):
     assert stub["__init__.pyi"] >= public(dir(dygraph))
     assert all(hasattr(dygraph, n) for n in stub["__init__.pyi"])
     assert stub["ops.pyi"] == set(ops.__all__)
-    assert stub["optimizer/__init__.pyi"] == set(dygraph.optimizer.__all__)
+    for package in ("io", "lr", "nn", "optimizer"):
+        own = {"functional"} if package == "nn" else set()
+        assert stub[f"{package}/__init__.pyi"] == {*getattr(dygraph, package).__all__, *own}
     assert stub["_core.pyi"] == public(dir(dygraph._core))
 
 
@@ -108,7 +112,7 @@ def test_command_writes_beside_the_modules(tmp_path):
         capture_output=True, text=True, check=True, timeout=120, cwd=ROOT,
     )  # fmt: skip
     written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.pyi"))
-    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 4
+    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 9
 
 
 def test_results_are_of_the_types_written(texts):
@@ -135,6 +139,45 @@ def mypy(tree, *arguments):
     )  # fmt: skip
 
 
+def test_layers_give_what_is_written(texts):
+    """The result of each layer's forward, in the example of its docstring."""
+    body = ast.parse(texts["nn/__init__.pyi"]).body
+    results = {
+        node.name: ast.unparse(method.returns)
+        for node in body
+        if isinstance(node, ast.ClassDef) and hasattr(dygraph.nn, node.name)
+        for method in node.body
+        if getattr(method, "name", "") == "forward"
+    }
+    seen, wrong = set(), []
+
+    def watched(name, forward, result):
+        def run(self, *args, **kwargs):
+            out = forward(self, *args, **kwargs)
+            masked = getattr(self, "_options", {}).get("return_mask")  # a pair, written as one
+            if type(self).__name__ == name and not masked:
+                parts = out if result.startswith("tuple") else [out]
+                kinds = re.findall(r"Any|Variable", result)
+                fits = len(parts) == len(kinds) and all(
+                    isinstance(part, dygraph.Variable) or kind == "Any"
+                    for part, kind in zip(parts, kinds, strict=True)
+                )
+                wrong.extend([] if fits else [(name, result, type(out))])
+                seen.add(name)
+            return out
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, result in results.items():
+            kind = getattr(dygraph.nn, name)
+            patch.setattr(kind, "forward", watched(name, kind.forward, result))
+        for name in dygraph.nn.__all__:
+            for example in doctest.DocTestFinder(recurse=False).find(getattr(dygraph.nn, name)):
+                doctest.DocTestRunner(verbose=False).run(example, out=lambda text: None)
+    assert not wrong and len(seen) > 80, sorted(set(results) - seen)
+
+
 @pytest.mark.slow
 def test_the_package_itself(tree):
     done = mypy(tree)
@@ -146,6 +189,32 @@ def test_right_program(tree):
     done = mypy(tree, "--disallow-untyped-decorators", str(SAMPLES / "right.py"))
     assert done.returncode == 0, done.stdout
     subprocess.run([sys.executable, str(SAMPLES / "right.py")], check=True, timeout=120)
+
+
+@pytest.mark.slow
+def test_revealed_types(tree):
+    """Each line of revealed.py says in a comment what mypy must find: no Any for want of a type."""
+    path = SAMPLES / "revealed.py"
+    done = mypy(tree, str(path))
+    found = re.findall(r'revealed\.py:(\d+): note: Revealed type is "(.*)"', done.stdout)
+    lines = enumerate(path.read_text().splitlines(), 1)
+    wanted = [
+        (str(i), n[1]) for i, line in lines if (n := re.match(r"reveal_type.*  # (.*)", line))
+    ]
+    assert len(wanted) > 8 and found == wanted, done.stdout
+
+
+@pytest.mark.slow
+def test_an_editable_install_is_found(tmp_path):
+    """By the line of its .pth file, from any folder."""
+    shutil.copy(SAMPLES / "revealed.py", tmp_path)
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MYPYPATH")}
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "revealed.py"],
+        capture_output=True, text=True, timeout=280, cwd=tmp_path, env=env,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert 'Revealed type is "dygraph._core.Variable"' in done.stdout
 
 
 @pytest.mark.slow

@@ -44,11 +44,11 @@ CIRCLES = [
 ]
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
 PYTHON_ROOMS = set(
-    "autograd core dataset fluid functions inspect io jit lr nn optimizer saving training".split()
+    "autograd core dataset fluid functions inspect io jit lr nn optimizer saving stubs training".split()
 )
 PUBLIC_MODULES = set(
     "__init__ __main__ callbacks checkpoint errors initializer memory metrics nets notebook ops "
-    "profiler reader regularizer safetensors stubs unique_name".split()
+    "profiler reader regularizer safetensors unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")

@@ -28,6 +28,20 @@ def main() -> None:
     y = dygraph.to_variable(np.zeros((6, 1), "int64"))
     schedule = dygraph.StepDecay(0.1, step_size=2)
     optimizer = dygraph.optimizer.Adam(schedule, parameter_list=net.parameters())
+    for other in (
+        dygraph.optimizer.SGD(net.parameters(), lr=0.1),
+        dygraph.optimizer.Momentum(0.1, 0.9, net.parameters(), grad_clip=nn.ClipGradByNorm(1.0)),
+        dygraph.optimizer.AdamW(parameters=net.parameters(), learning_rate=0.1, weight_decay=0.1),
+        dygraph.optimizer.Adam(0.1, parameter_list=[{"params": net.parameters()}]),
+        dygraph.optimizer.Adam(0.1, parameter_list=net, weight_decay=1e-4),
+    ):
+        other.clear_gradients()
+    conv = nn.Conv2D(1, 2, (3, 3), stride=[1, 1], padding=np.int64(1), bias_attr=False)
+    norm = nn.LayerNorm(4, param_attr=dygraph.initializer.Constant(1.0))
+    for batch in dygraph.io.DataLoader(range(5), batch_size=2, shuffle=True):
+        batch.mean()
+    nn.functional.relu(norm(x))
+    print(conv, norm(x).shape, nn.LayerList([conv])[0].weight.shape)
     loss = loss_of(net, x, y)
     loss.backward()
     optimizer.step()

@@ -16,7 +16,21 @@ F.reduce_sum(x, keep_dim="yes")  # error: arg-type
 F.matmul_v2(x, None)  # error: arg-type
 nn.Linear(3)  # error: call-arg
 nn.Linear(3, 2, activation="relu")  # error: call-arg
-dygraph.optimizer.SGD(parameter_list=[])  # error: call-arg
+nn.Linear("3", 2)  # error: arg-type
+nn.Linear(3, 2, act=dygraph.ops.relu)  # error: arg-type
+nn.Conv2D(1, 2, 3, stride="2")  # error: arg-type
+nn.Linear(3, 2)(3)  # error: arg-type
+nn.Linear(3, 2)(x, x)  # error: call-arg
+nn.Sequential(nn.ReLU)  # error: arg-type
+nn.MSELoss()(x)  # error: call-arg
+number: int = nn.Linear(3, 2)(x)  # error: assignment
+dygraph.optimizer.SGD(parameter_list=[])  # error: call-overload
+dygraph.optimizer.SGD(0.1, 3)  # error: call-overload
+dygraph.optimizer.Adam(0.1, beta="0.9")  # error: call-overload
+dygraph.optimizer.Adam(0.1).stepp()  # error: attr-defined
+dygraph.io.DataLoader([1, 2], batch_size="4")  # error: arg-type
+dygraph.io.DataLoader(3)  # error: arg-type
+dygraph.lr.StepDecay("0.1", 3)  # error: arg-type
 dygraph.optimizer.Momentm(0.1)  # error: attr-defined
 x.stop_gradient = "no"  # error: assignment
 x.shape = (2, 1)  # error: misc
