@@ -14,20 +14,37 @@ from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions import fluid_functions
 from dygraph.static.layers.convolution import padded
-from dygraph.static.layers.making import attributes, layer, run, table
+from dygraph.static.layers.making import layer, operator, run
 
-_FUNCTIONS = table([
-    ("grid_sampler(x, grid, name=None)", "The pixels at the positions of a grid in [-1, 1]."),
-    ("similarity_focus(input, axis, indexes, name=None)",
-     "1 at the maxima of selected matrices, one for each row and column; else 0.", "",
-     "input=X"),
-    ("pixel_shuffle(x, upscale_factor)", "Channels as pixels: images grow by the factor."),
-    ("shuffle_channel(x, group, name=None)", "The channels of the groups, interleaved."),
-    ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels rearranged as channels."),
-    ("temporal_shift(x, seg_num, shift_ratio=0.25, name=None)",
-     "A share of the channels shifted one step back, and another one forward."),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator()
+def grid_sampler(x, grid, name=None):
+    """The pixels at the positions of a grid in [-1, 1]."""
+
+
+@operator(input="X")
+def similarity_focus(input, axis, indexes, name=None):
+    """1 at the maxima of selected matrices, one for each row and column; else 0."""
+
+
+@operator()
+def pixel_shuffle(x, upscale_factor):
+    """Channels as pixels: images grow by the factor."""
+
+
+@operator()
+def shuffle_channel(x, group, name=None):
+    """The channels of the groups, interleaved."""
+
+
+@operator()
+def space_to_depth(x, blocksize, name=None):
+    """Blocks of pixels rearranged as channels."""
+
+
+@operator()
+def temporal_shift(x, seg_num, shift_ratio=0.25, name=None):
+    """A share of the channels shifted one step back, and another one forward."""
 
 
 def _pooled(
@@ -164,6 +181,7 @@ def interpolate(
     )  # fmt: skip
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "affine_grid", "interpolate", "pool2d", "pool3d", "unfold",
-])  # fmt: skip
+__all__ = [
+    "affine_grid", "grid_sampler", "interpolate", "pixel_shuffle", "pool2d", "pool3d",
+    "shuffle_channel", "similarity_focus", "space_to_depth", "temporal_shift", "unfold",
+]  # fmt: skip

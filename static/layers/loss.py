@@ -5,29 +5,48 @@ from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
 from dygraph.static.layers.learnt import known, parameter
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.layers.tensor import filled
 
-_FUNCTIONS = table([
-    ("bpr_loss(input, label, name=None)", "Bayesian personalised ranking of the label's score "
-     "against the others.", "", "input=X"),
-    ("huber_loss(input, label, delta)", "Half the square of the difference; linear from `delta` "
-     "on.", "", "input=X label=Y"),
-    ("kldiv_loss(x, target, reduction='mean', name=None)", "target (log(target) - x).", "", ""),
-    ("log_loss(input, label, epsilon=0.0001, name=None)", "The cross entropy of "
-     "probabilities of class 1.", "", "input=Predicted label=Labels"),
-    ("margin_rank_loss(label, left, right, margin=0.1, name=None)",
-     "max(0, margin - label (left - right)).", "", "left=X1 right=X2"),
-    ("rank_loss(label, left, right, name=None)", "log(1 + exp(left - right)) - label (left - "
-     "right)."),
-    ("sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False)",
-     "The cross entropy of sigmoid(x), element by element."),
-    ("teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, "
-     "soft_max_lower_bound=-15.0)", "The loss of a student trained on labels and on a teacher's "
-     "scores.",
-     "", "input=X"),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator(input="X")
+def bpr_loss(input, label, name=None):
+    """Bayesian personalised ranking of the label's score against the others."""
+
+
+@operator(input="X", label="Y")
+def huber_loss(input, label, delta):
+    """Half the square of the difference; linear from `delta` on."""
+
+
+@operator()
+def kldiv_loss(x, target, reduction="mean", name=None):
+    """target (log(target) - x)."""
+
+
+@operator(input="Predicted", label="Labels")
+def log_loss(input, label, epsilon=0.0001, name=None):
+    """The cross entropy of probabilities of class 1."""
+
+
+@operator(left="X1", right="X2")
+def margin_rank_loss(label, left, right, margin=0.1, name=None):
+    """max(0, margin - label (left - right))."""
+
+
+@operator()
+def rank_loss(label, left, right, name=None):
+    """log(1 + exp(left - right)) - label (left - right)."""
+
+
+@operator()
+def sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False):
+    """The cross entropy of sigmoid(x), element by element."""
+
+
+@operator(input="X")
+def teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, soft_max_lower_bound=-15.0):
+    """The loss of a student trained on labels and on a teacher's scores."""
 
 
 @layer
@@ -282,8 +301,9 @@ def hsigmoid(
     return run("hierarchical_sigmoid", inputs, attrs)["Out"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "center_loss", "cross_entropy", "ctc_greedy_decoder", "dice_loss", "hsigmoid",
-    "label_smooth", "mse_loss", "nce", "smooth_l1", "softmax_with_cross_entropy",
-    "square_error_cost", "warpctc",
-])  # fmt: skip
+__all__ = [
+    "bpr_loss", "center_loss", "cross_entropy", "ctc_greedy_decoder", "dice_loss", "hsigmoid",
+    "huber_loss", "kldiv_loss", "label_smooth", "log_loss", "margin_rank_loss", "mse_loss", "nce",
+    "rank_loss", "sigmoid_cross_entropy_with_logits", "smooth_l1", "softmax_with_cross_entropy",
+    "square_error_cost", "teacher_student_sigmoid_loss", "warpctc",
+]  # fmt: skip

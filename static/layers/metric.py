@@ -1,15 +1,13 @@
 """Metrics: accuracy, area under a curve, overlap."""
 
 from dygraph.core import check
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.parameters import create_global_var
 
-_FUNCTIONS = table([
-    ("mean_iou(input, label, num_classes)",
-     "(The mean overlap of classes, and for each class the wrong and the right elements.)", "",
-     "input=Predictions label=Labels"),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator(input="Predictions", label="Labels")
+def mean_iou(input, label, num_classes):
+    """(The mean overlap of classes, and for each class the wrong and the right elements.)"""
 
 
 @layer
@@ -66,4 +64,6 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1):
     return area(counts[2], counts[3], 0), of_batch, counts
 
 
-__all__ = sorted([*_FUNCTIONS, "accuracy", "auc"])
+__all__ = [
+    "accuracy", "auc", "mean_iou",
+]  # fmt: skip

@@ -3,15 +3,14 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.layers.tensor import sized, sizes_of
 from dygraph.static.unknown_sizes import numbers
 
-_FUNCTIONS = table([
-    ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
-     "A column for each row of probabilities, drawn with these."),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator()
+def sampling_id(x, min=0.0, max=1.0, seed=0, dtype="float32"):
+    """A column for each row of probabilities, drawn with these."""
 
 
 def _drawn(op, shape, attrs, owner):
@@ -162,7 +161,7 @@ def random_crop(x, shape, seed=None):
     return run("random_crop", {"X": x}, attrs)["Out"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "gaussian_random", "gaussian_random_batch_size_like", "randint", "randn",
-    "random_crop", "randperm", "uniform_random", "uniform_random_batch_size_like",
-])  # fmt: skip
+__all__ = [
+    "gaussian_random", "gaussian_random_batch_size_like", "randint", "randn", "random_crop",
+    "randperm", "sampling_id", "uniform_random", "uniform_random_batch_size_like",
+]  # fmt: skip

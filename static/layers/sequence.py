@@ -12,31 +12,63 @@ Examples
 from dygraph import _core, nets
 from dygraph.core import check
 from dygraph.static.layers.learnt import biased, known, parameter
-from dygraph.static.layers.making import activated, attributes, layer, run, table
+from dygraph.static.layers.making import activated, layer, operator, run
 from dygraph.static.program import Variable
 
-_FUNCTIONS = table([
-    ("sequence_concat(input, name=None)", "Sequences of several inputs, concatenated.", "",
-     "input=X"),
-    ("sequence_enumerate(input, win_size, pad_value=0, name=None)",
-     "Each number with the next ones, `win_size` in all.", "", "input=X"),
-    ("sequence_expand(x, y, ref_level=-1, name=None)",
-     "Each sequence of x, repeated by the lengths of a level of y."),
-    ("sequence_expand_as(x, y, name=None)", "Each row of x, repeated by y's lengths."),
-    ("sequence_reshape(input, new_dim)", "Rows of another width, with the lengths adapted.",
-     "", "input=X"),
-    ("sequence_reverse(x, name=None)", "Each sequence from its last row to its first."),
-    ("sequence_scatter(input, index, updates, name=None)",
-     "`input` with a sequence of `updates` added to each row, at the positions `index`.", "",
-     "input=X index=Ids"),
-    ("sequence_slice(input, offset, length, name=None)", "A part of each sequence.", "",
-     "input=X"),
-    ("sequence_softmax(input, use_cudnn=False, name=None)", "softmax within each sequence.", "",
-     "input=X"),
-    ("sequence_unpad(x, length, name=None)", "Sequences of rows of a padded batch."),
-    ("add_position_encoding(input, alpha, beta, name=None)",
-     "alpha input + beta sinusoids of the position.", "", "input=X"),
-])  # fmt: skip
+
+@operator(input="X")
+def sequence_concat(input, name=None):
+    """Sequences of several inputs, concatenated."""
+
+
+@operator(input="X")
+def sequence_enumerate(input, win_size, pad_value=0, name=None):
+    """Each number with the next ones, `win_size` in all."""
+
+
+@operator()
+def sequence_expand(x, y, ref_level=-1, name=None):
+    """Each sequence of x, repeated by the lengths of a level of y."""
+
+
+@operator()
+def sequence_expand_as(x, y, name=None):
+    """Each row of x, repeated by y's lengths."""
+
+
+@operator(input="X")
+def sequence_reshape(input, new_dim):
+    """Rows of another width, with the lengths adapted."""
+
+
+@operator()
+def sequence_reverse(x, name=None):
+    """Each sequence from its last row to its first."""
+
+
+@operator(input="X", index="Ids")
+def sequence_scatter(input, index, updates, name=None):
+    """`input` with a sequence of `updates` added to each row, at the positions `index`."""
+
+
+@operator(input="X")
+def sequence_slice(input, offset, length, name=None):
+    """A part of each sequence."""
+
+
+@operator(input="X")
+def sequence_softmax(input, use_cudnn=False, name=None):
+    """softmax within each sequence."""
+
+
+@operator()
+def sequence_unpad(x, length, name=None):
+    """Sequences of rows of a padded batch."""
+
+
+@operator(input="X")
+def add_position_encoding(input, alpha, beta, name=None):
+    """alpha input + beta sinusoids of the position."""
 
 
 def with_levels(out, count):
@@ -44,9 +76,6 @@ def with_levels(out, count):
     if isinstance(out, Variable):
         out.lod_level = count
     return out
-
-
-__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer
@@ -262,8 +291,10 @@ def edit_distance(
     return found["Out"], found["SequenceNum"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "chunk_eval", "edit_distance", "im2sequence", "lod_append", "lod_reset",
-    "sequence_conv", "sequence_first_step", "sequence_last_step", "sequence_mask", "sequence_pad",
-    "sequence_pool",
-])  # fmt: skip
+__all__ = [
+    "add_position_encoding", "chunk_eval", "edit_distance", "im2sequence", "lod_append",
+    "lod_reset", "sequence_concat", "sequence_conv", "sequence_enumerate", "sequence_expand",
+    "sequence_expand_as", "sequence_first_step", "sequence_last_step", "sequence_mask",
+    "sequence_pad", "sequence_pool", "sequence_reshape", "sequence_reverse", "sequence_scatter",
+    "sequence_slice", "sequence_softmax", "sequence_unpad",
+]  # fmt: skip

@@ -6,26 +6,44 @@ from dygraph import _core, ops, unique_name
 from dygraph.core import check, size_lists
 from dygraph.core.files import path_of
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.program import Variable, computes, default_main_program
 from dygraph.static.unknown_sizes import Unknown, numbers, variables
 
-_FUNCTIONS = table([
-    ("shape(input)", "The sizes of the variable while the program runs, int32."),
-    ("size(input)", "The number of elements, one int64."),
-    (
-        "get_tensor_from_selected_rows(x, name=None)",
-        "The value of SelectedRows, a row for each index.",
-    ),
-    ("merge_selected_rows(x, name=None)", "SelectedRows with the rows of equal index added."),
-    ("argsort(input, axis=-1, descending=False, name=None)",
-     "The sorted elements along `axis`, and their indices.", "", "input=X"),
-    ("one_hot(input, depth, allow_out_of_range=False)",
-     "Rows that are 1 at the index in `input` and 0 elsewhere; its last size is 1.", "one_hot",
-     "input=X"),
-    ("diag(diagonal)", "A matrix with `diagonal` on its diagonal.", "diag", "diagonal=Diagonal"),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator()
+def shape(input):
+    """The sizes of the variable while the program runs, int32."""
+
+
+@operator()
+def size(input):
+    """The number of elements, one int64."""
+
+
+@operator()
+def get_tensor_from_selected_rows(x, name=None):
+    """The value of SelectedRows, a row for each index."""
+
+
+@operator()
+def merge_selected_rows(x, name=None):
+    """SelectedRows with the rows of equal index added."""
+
+
+@operator(input="X")
+def argsort(input, axis=-1, descending=False, name=None):
+    """The sorted elements along `axis`, and their indices."""
+
+
+@operator(input="X")
+def one_hot(input, depth, allow_out_of_range=False):
+    """Rows that are 1 at the index in `input` and 0 elsewhere; its last size is 1."""
+
+
+@operator(diagonal="Diagonal")
+def diag(diagonal):
+    """A matrix with `diagonal` on its diagonal."""
 
 
 def _text(value, dtype, owner):
@@ -74,6 +92,18 @@ def filled(shape, dtype, value, owner, force_cpu=False):
         attrs["str_value"] = _text(value, dtype, owner)
         attrs["value"] = float(value)
     return sized(run("fill_constant", inputs, attrs)["Out"], parts and shape)
+
+
+def plain_numbers(values, what):
+    """The numbers of a list, with -1 for Variables."""
+    return [-1 if isinstance(v, _core.Variable) else check.integer(v, what) for v in values]
+
+
+def number_tensors(values):
+    """A Variable for each number of a list that holds Variables; None without Variables."""
+    if not any(isinstance(v, _core.Variable) for v in values):
+        return None
+    return [v if isinstance(v, _core.Variable) else filled([1], "int32", v, "") for v in values]
 
 
 @layer
@@ -416,8 +446,9 @@ def topk(input, k, name=None):
     return found["Out"], found["Indices"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "arange", "assign", "cast", "create_tensor", "eye", "fill_constant",
-    "fill_constant_batch_size_like", "full", "full_like", "linspace", "load", "ones", "ones_like",
-    "range", "rank", "topk", "tril", "triu", "where", "zeros", "zeros_like",
-])  # fmt: skip
+__all__ = [
+    "arange", "argsort", "assign", "cast", "create_tensor", "diag", "eye", "fill_constant",
+    "fill_constant_batch_size_like", "full", "full_like", "get_tensor_from_selected_rows",
+    "linspace", "load", "merge_selected_rows", "one_hot", "ones", "ones_like", "range", "rank",
+    "shape", "size", "topk", "tril", "triu", "where", "zeros", "zeros_like",
+]  # fmt: skip
