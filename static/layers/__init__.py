@@ -15,6 +15,7 @@ from dygraph.static.layers import (
     choices,
     comparisons,
     convolution,
+    ctc,
     decoding,
     distributions,
     dynamic_rnn,
@@ -24,6 +25,7 @@ from dygraph.static.layers import (
     image,
     indexing,
     learnt,
+    learnt_loss,
     loops,
     loss,
     manipulation,
@@ -52,6 +54,7 @@ from dygraph.static.layers.cells import *
 from dygraph.static.layers.choices import *
 from dygraph.static.layers.comparisons import *
 from dygraph.static.layers.convolution import *
+from dygraph.static.layers.ctc import *
 from dygraph.static.layers.data import data
 from dygraph.static.layers.decoding import *
 from dygraph.static.layers.distributions import *
@@ -62,6 +65,7 @@ from dygraph.static.layers.if_else import *
 from dygraph.static.layers.image import *
 from dygraph.static.layers.indexing import *
 from dygraph.static.layers.learnt import *
+from dygraph.static.layers.learnt_loss import *
 from dygraph.static.layers.loops import *
 from dygraph.static.layers.loss import *
 from dygraph.static.layers.making import layer
@@ -85,10 +89,11 @@ from dygraph.static.layers.tensor import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, beams, cells, choices, comparisons, convolution, decoding,
-    distributions, dynamic_rnn, elementary, helpers, if_else, image, indexing, learnt, loops, loss,
-    manipulation, metric, normalization, padding, printing, products, python_function, random,
-    ranked, reader, recurrent, schedules, sequence, sigmoids, static_rnn, switch, tensor,
+    activation, arithmetic, arrays, beams, cells, choices, comparisons, convolution, ctc, decoding,
+    distributions, dynamic_rnn, elementary, helpers, if_else, image, indexing, learnt, learnt_loss,
+    loops, loss, manipulation, metric, normalization, padding, printing, products, python_function,
+    random, ranked, reader, recurrent, schedules, sequence, sigmoids, static_rnn,
+    switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

@@ -181,7 +181,54 @@ def interpolate(
     )  # fmt: skip
 
 
+@layer
+def im2sequence(
+    input, filter_size=1, stride=1, padding=0, input_image_size=None, out_stride=1, name=None
+):
+    """The windows of images as rows, each image as one sequence.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``; float32 or float64.
+    filter_size : int or list of int, default 1
+        Height and width of the window.
+    stride : int or list of int, default 1
+        Steps of the window, down and across.
+    padding : int or list of int, default 0
+        Zeros around the image: one number, two (height, width) or four (top, left, bottom, right).
+    input_image_size : Variable, optional
+        ``[batch, 2]``: the height and width of the part of each image to cover.
+    out_stride : int or list of int, default 1
+        The factors by which `input_image_size` exceeds the windows' image.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[batch * windows, channels * window]`` with LoD, of the type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> image = to_variable([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]])
+    >>> out = layers.im2sequence(image, filter_size=2)
+    >>> out.tolist(), out.lod()
+    ([[1.0, 2.0, 4.0, 5.0], [2.0, 3.0, 5.0, 6.0]], [[0, 2]])
+    """
+    sides = padding if isinstance(padding, (list, tuple)) else [padding] * 4
+    sides = [*sides, *sides] if len(sides) == 2 else list(sides)
+    attrs = {
+        "kernels": check.integers(filter_size, 2, "im2sequence: filter_size", 1),
+        "strides": check.integers(stride, 2, "im2sequence: stride", 1), "paddings": sides,
+        "out_stride": check.integers(out_stride, 2, "im2sequence: out_stride", 1),
+    }  # fmt: skip
+    return run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
+
+
 __all__ = [
-    "affine_grid", "grid_sampler", "interpolate", "pixel_shuffle", "pool2d", "pool3d",
-    "shuffle_channel", "similarity_focus", "space_to_depth", "temporal_shift", "unfold",
+    "affine_grid", "grid_sampler", "im2sequence", "interpolate", "pixel_shuffle", "pool2d",
+    "pool3d", "shuffle_channel", "similarity_focus", "space_to_depth", "temporal_shift", "unfold",
 ]  # fmt: skip

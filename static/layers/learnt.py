@@ -9,7 +9,9 @@ from dygraph.static.layers.making import activated, layer, run
 from dygraph.static.parameters import create_parameter
 from dygraph.static.program import default_main_program
 
-__all__ = ["bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv"]
+__all__ = [
+    "bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv", "sequence_conv",
+]  # fmt: skip
 
 
 def parameter(shape, dtype, attr, *, bias=False, start=None):
@@ -226,3 +228,73 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
     width = known(input.shape[-1], "row_conv", "the width", input)
     weight = parameter([rows, width], input.dtype, param_attr)
     return activated(run("row_conv", {"X": input, "Filter": weight})["Out"], act, "row_conv")
+
+
+@layer(parameters=True)
+def sequence_conv(
+    input, num_filters, filter_size=3, filter_stride=1, padding=True, padding_start=None,
+    bias_attr=None, param_attr=None, act=None, name=None,
+):  # fmt: skip
+    """Each row with its neighbours in the sequence, times a matrix, plus a bias.
+
+    `filter_size` rows in all make one result. Rows outside the sequence count as 0.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD; float32 or float64. The width must be known.
+    num_filters : int
+        The columns of the result.
+    filter_size : int, default 3
+        The number of rows that one result sees.
+    filter_stride : int, default 1
+        1.
+    padding : bool, default True
+        Accepted as in Fluid; not used.
+    padding_start : int, optional
+        The offset of the first row that is seen; None: ``-(filter_size // 2)``, so that the row
+        itself is in the middle.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        Of the bias, ``[num_filters]``; False: no bias.
+    param_attr : ParamAttr, str or Initializer, optional
+        Of the weight, ``[filter_size * width, num_filters]``.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+
+    Returns
+    -------
+    Variable
+        ``[rows, num_filters]``, with the type and LoD of `input`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The width of `input` is unknown.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 1], lod_level=1)
+    ...     y = layers.sequence_conv(x, 1, param_attr=static.initializer.Constant(1.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     rows = dygraph.to_variable([[1.0], [2.0], [4.0]], lod=[[0, 3]])
+    ...     exe.run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+    [[3.0], [7.0], [6.0]]
+    """
+    check.variable(input, "sequence_conv: input")
+    size = check.integer(filter_size, "sequence_conv: filter_size", 1)
+    count = check.integer(num_filters, "sequence_conv: num_filters", 1)
+    width = known(input.shape[1], "sequence_conv", "the width", input)
+    weight = parameter([size * width, count], input.dtype, param_attr)
+    attrs = {
+        "contextLength": size, "contextStride": filter_stride,
+        "contextStart": -(size // 2) if padding_start is None else padding_start,
+    }  # fmt: skip
+    out = run("sequence_conv", {"X": input, "Filter": weight}, attrs)["Out"]
+    return activated(biased(out, count, bias_attr, 1), act, "sequence_conv")

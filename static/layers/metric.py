@@ -64,6 +64,100 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1):
     return area(counts[2], counts[3], 0), of_batch, counts
 
 
+@layer
+def chunk_eval(
+    input, label, chunk_scheme, num_chunk_types, excluded_chunk_types=None, seq_length=None
+):
+    """Precision, recall and F1 of the chunks that tags describe, such as names in a text.
+
+    Parameters
+    ----------
+    input : Variable
+        The tags found, int64 ``[rows, 1]`` with LoD, or ``[batch, time]`` with `seq_length`.
+    label : Variable
+        The right tags, of the same shape.
+    chunk_scheme : str
+        How tags mark a chunk: ``"IOB"``, ``"IOE"``, ``"IOBES"`` or ``"plain"``.
+    num_chunk_types : int
+        The number of types of chunks.
+    excluded_chunk_types : list of int, optional
+        Types that do not count.
+    seq_length : Variable, optional
+        int64 ``[batch]``: the lengths in a padded batch.
+
+    Returns
+    -------
+    precision, recall, f1 : Variable
+        One float32 each.
+    found, labelled, correct : Variable
+        The numbers of chunks found, labelled, and both; one int64 each.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> found = to_variable([[0], [1], [2], [0]], lod=[[0, 4]])
+    >>> right = to_variable([[0], [1], [2], [2]], lod=[[0, 4]])
+    >>> [v.item() for v in layers.chunk_eval(found, right, "IOB", 1)]
+    [0.5, 1.0, 0.6666666865348816, 2, 1, 1]
+    """
+    inputs = {"Inference": input, "Label": label, "SeqLength": seq_length}
+    attrs = {
+        "num_chunk_types": num_chunk_types, "chunk_scheme": chunk_scheme,
+        "excluded_chunk_types": list(excluded_chunk_types or []),
+    }  # fmt: skip
+    found = run("chunk_eval", inputs, attrs)
+    counts = ("NumInferChunks", "NumLabelChunks", "NumCorrectChunks")
+    return tuple(found[slot] for slot in ("Precision", "Recall", "F1-Score", *counts))
+
+
+@layer
+def edit_distance(
+    input, label, normalized=True, ignored_tokens=None, input_length=None, label_length=None
+):
+    """The least number of insertions, deletions and substitutions from one sequence to the other.
+
+    Parameters
+    ----------
+    input : Variable
+        The sequences found, int64 ``[rows, 1]`` with LoD, or ``[batch, time]`` with `input_length`.
+    label : Variable
+        The right ones, likewise.
+    normalized : bool, default True
+        Whether to divide by the length of the right sequence.
+    ignored_tokens : list of int, optional
+        Tokens that are left out first; for sequences with LoD.
+    input_length, label_length : Variable, optional
+        int64 ``[batch]``: the lengths in a padded batch.
+
+    Returns
+    -------
+    distance : Variable
+        float32 ``[sequences, 1]``.
+    count : Variable
+        The number of sequences, one int64.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1], [2], [3]], lod=[[0, 3]])
+    >>> y = to_variable([[1], [3]], lod=[[0, 2]])
+    >>> distance, count = layers.edit_distance(x, y, normalized=False)
+    >>> distance.tolist(), count.item()
+    ([[1.0]], 1)
+    """
+    if ignored_tokens:
+        tokens = {"tokens": list(ignored_tokens)}
+        input = run("sequence_erase", {"X": input}, tokens)["Out"]
+        label = run("sequence_erase", {"X": label}, tokens)["Out"]
+    inputs = {
+        "Hyps": input, "Refs": label, "HypsLength": input_length, "RefsLength": label_length,
+    }  # fmt: skip
+    found = run("edit_distance", inputs, {"normalized": bool(normalized)})
+    return found["Out"], found["SequenceNum"]
+
+
 __all__ = [
-    "accuracy", "auc", "mean_iou",
+    "accuracy", "auc", "chunk_eval", "edit_distance", "mean_iou",
 ]  # fmt: skip
