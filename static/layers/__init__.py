@@ -15,6 +15,7 @@ from dygraph.static.layers import (
     choices,
     comparisons,
     convolution,
+    creation,
     ctc,
     decoding,
     distributions,
@@ -54,6 +55,7 @@ from dygraph.static.layers.cells import *
 from dygraph.static.layers.choices import *
 from dygraph.static.layers.comparisons import *
 from dygraph.static.layers.convolution import *
+from dygraph.static.layers.creation import *
 from dygraph.static.layers.ctc import *
 from dygraph.static.layers.data import data
 from dygraph.static.layers.decoding import *
@@ -89,10 +91,10 @@ from dygraph.static.layers.tensor import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, beams, cells, choices, comparisons, convolution, ctc, decoding,
-    distributions, dynamic_rnn, elementary, helpers, if_else, image, indexing, learnt, learnt_loss,
-    loops, loss, manipulation, metric, normalization, padding, printing, products, python_function,
-    random, ranked, reader, recurrent, schedules, sequence, sigmoids, static_rnn,
+    activation, arithmetic, arrays, beams, cells, choices, comparisons, convolution, creation, ctc,
+    decoding, distributions, dynamic_rnn, elementary, helpers, if_else, image, indexing, learnt,
+    learnt_loss, loops, loss, manipulation, metric, normalization, padding, printing, products,
+    python_function, random, ranked, reader, recurrent, schedules, sequence, sigmoids, static_rnn,
     switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for

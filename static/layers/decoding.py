@@ -20,11 +20,12 @@ from dygraph.static.layers.comparisons import (
     logical_not,
     logical_or,
 )
+from dygraph.static.layers.creation import fill_constant, zeros_like
 from dygraph.static.layers.indexing import gather_nd, gather_tree, slice
 from dygraph.static.layers.loops import while_loop
 from dygraph.static.layers.manipulation import expand, reshape, stack, unsqueeze
 from dygraph.static.layers.products import cumsum
-from dygraph.static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
+from dygraph.static.layers.tensor import assign, cast, shape, topk
 from dygraph.static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]

@@ -19,48 +19,213 @@ from dygraph.static.unknown_sizes import numbers, variables
 
 @operator("transpose2", perm="axis")
 def transpose(x, perm, name=None):
-    """The axes in another order."""
+    """The axes in another order: axis `i` of the result is axis ``perm[i]`` of `x`.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    perm : list of int
+        A permutation of the axes.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[x.shape[i] for i in perm]``, of the type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.transpose(to_variable([[1, 2, 3], [4, 5, 6]]), [1, 0]).tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    """
 
 
 @operator("flatten2")
 def flatten(x, axis=1, name=None):
-    """A matrix: the axes before `axis` are its rows."""
+    """`x` as a matrix: the axes before `axis` make its rows, the others its columns.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    axis : int, default 1
+        The first axis of the columns, from 0 to the number of axes.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Two axes, of the type of `x`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> layers.flatten(dygraph.ones([2, 3, 4]), axis=2).shape
+    (6, 4)
+    """
 
 
 @operator()
 def stack(x, axis=0):
-    """Variables of one shape along a new axis."""
+    """Variables of one shape along a new axis.
+
+    Parameters
+    ----------
+    x : list of Variable
+        Of one shape and any one type.
+    axis : int, default 0
+        The place of the new axis; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        Their shape with ``len(x)`` put in at `axis`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.stack([to_variable([1, 2]), to_variable([3, 4])], axis=1).tolist()
+    [[1, 3], [2, 4]]
+    """
 
 
 @operator()
 def reverse(x, axis):
-    """In reverse order along an axis or several."""
+    """The elements in reverse order along one axis or several.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    axis : int or list of int
+        The axes; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.reverse(to_variable([[1, 2], [3, 4]]), axis=0).tolist()
+    [[3, 4], [1, 2]]
+    """
 
 
 @operator(input="X")
 def flip(input, dims, name=None):
-    """In reverse order along axes."""
+    """The elements in reverse order along axes.
+
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    dims : list of int
+        The axes; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.flip(to_variable([[1, 2], [3, 4]]), dims=[0, 1]).tolist()
+    [[4, 3], [2, 1]]
+    """
 
 
 @operator()
 def expand_as(x, target_tensor, name=None):
-    """x repeated up to the shape of `target_tensor`."""
+    """`x`, repeated along each axis up to the shape of `target_tensor`.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type; its sizes divide those of `target_tensor`.
+    target_tensor : Variable
+        As many axes as `x`; only its shape is read.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape of `target_tensor`, the type of `x`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.expand_as(to_variable([[1, 2]]), dygraph.ones([2, 2])).tolist()
+    [[1, 2], [1, 2]]
+    """
 
 
 @operator(input="X")
 def meshgrid(input, name=None):
-    """Variables of one axis as grids, each along another axis."""
+    """The coordinates of the points of a grid: ``out[i][k_0, k_1, ...] = input[i][k_i]``.
+
+    Parameters
+    ----------
+    input : list of Variable
+        One axis each, any one type.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    list of Variable
+        One for each input, in the shape of the grid.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y = layers.meshgrid([to_variable([1, 2]), to_variable([5, 6, 7])])
+    >>> x.tolist(), y.tolist()
+    ([[1, 1, 1], [2, 2, 2]], [[5, 6, 7], [5, 6, 7]])
+    """
 
 
 @layer
 def squeeze(input, axes, name=None):
-    """Without axes of size 1: all, or those of `axes`.
+    """`x` without axes of size 1.
 
-    An axis of open size must have one element in the run.
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    axes : list of int
+        The axes to drop if their size is 1; an empty list: all of size 1. An axis of open size must
+        have one element in the run.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
 
+    Returns
+    -------
+    Variable
+        The elements of `input`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
+    >>> from dygraph.static import layers
+    >>> layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
     (2, 1)
     """
     return ops.squeeze(input, axes if _core.holds_symbol(axes) else list(axes) or None)
@@ -68,12 +233,28 @@ def squeeze(input, axes, name=None):
 
 @layer
 def concat(input, axis=0, name=None):
-    """Variables concatenated along `axis`, a number or a Variable.
+    """Variables one after the other along an axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.concat([dygraph.ones([1]), dygraph.zeros([2])]).tolist()
-    [1.0, 0.0, 0.0]
+    Parameters
+    ----------
+    input : list of Variable
+        Of one type, and of one shape but for `axis`.
+    axis : int or Variable, default 0
+        Negative ones count from the end; a Variable must have one element.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The sum of the sizes along `axis`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.concat([to_variable([[1], [2]]), to_variable([[3], [4]])], axis=1).tolist()
+    [[1, 3], [2, 4]]
     """
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     if isinstance(axis, _core.Variable):
@@ -83,12 +264,32 @@ def concat(input, axis=0, name=None):
 
 @layer
 def split(input, num_or_sections, dim=-1, name=None):
-    """A list of parts along `dim`: a number of equal parts, or parts of given sizes (-1: the rest).
+    """The parts of a variable along an axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> [v.tolist() for v in static.layers.split(dygraph.to_variable([1.0, 2.0, 3.0]), [1, -1])]
+    Parameters
+    ----------
+    input : Variable
+        At least one axis, any type.
+    num_or_sections : int or list of int
+        How many equal parts; or the size of each, where one may be -1 for the rest.
+    dim : int, default -1
+        The axis; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    list of Variable
+        The parts, of the type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> [v.tolist() for v in layers.split(to_variable([1.0, 2.0, 3.0]), [1, -1])]
     [[1.0], [2.0, 3.0]]
+    >>> [v.tolist() for v in layers.split(to_variable([1.0, 2.0, 3.0, 4.0]), 2)]
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     check.variable(input, "split: input")
     axis = check.axis(dim, len(input.shape), "split: dim")
@@ -103,12 +304,33 @@ def split(input, num_or_sections, dim=-1, name=None):
 
 @layer
 def unstack(x, axis=0, num=None):
-    """A list of the parts along `axis`, without that axis; give `num` if the size is unknown.
+    """The parts along an axis, without that axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> [v.tolist() for v in static.layers.unstack(dygraph.to_variable([[1.0], [2.0]]))]
-    [[1.0], [2.0]]
+    Parameters
+    ----------
+    x : Variable
+        At least one axis, any type.
+    axis : int, default 0
+        Negative ones count from the end.
+    num : int, optional
+        The size of the axis, where it is unknown.
+
+    Returns
+    -------
+    list of Variable
+        As many as the size of the axis.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The size of the axis is unknown, and `num` is not given.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> [v.tolist() for v in layers.unstack(to_variable([[1, 2], [3, 4]]), axis=1)]
+    [[1, 3], [2, 4]]
     """
     check.variable(x, "unstack: x")
     size = x.shape[check.axis(axis, len(x.shape), "unstack: axis")] if num is None else num
@@ -123,13 +345,34 @@ def unstack(x, axis=0, num=None):
 
 @layer
 def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
-    """``x`` with other sizes: -1 for the size that the others determine, 0 for that of ``x``.
+    """The elements of `x` in another shape.
 
-    `actual_shape`, a Variable, overrides `shape`.
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    shape : list of int or Variable
+        The sizes: -1, at most once, for what the others leave over; 0 for the size of `x` at that
+        place. Variables of one element may stand among them.
+    actual_shape : Variable, optional
+        The sizes as int32, in place of `shape`.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    inplace : bool, default False
+        Accepted as in Fluid; not used.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
 
+    Returns
+    -------
+    Variable
+        The elements of `x`, in order.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
+    >>> from dygraph.static import layers
+    >>> layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
     (2, 2, 3)
     """
     inputs, attrs = {"X": x, "Shape": actual_shape}, {}
@@ -150,11 +393,27 @@ def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
 
 @layer
 def unsqueeze(input, axes, name=None):
-    """With axes of size 1 at the positions `axes` of the result.
+    """`input` with axes of size 1 put in.
 
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    axes : int, list of int or Variable
+        The places of the new axes in the result; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The elements of `input`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
+    >>> from dygraph.static import layers
+    >>> layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
     (1, 2, 1)
     """
     return ops.unsqueeze(input, axes)
@@ -162,11 +421,27 @@ def unsqueeze(input, axes, name=None):
 
 @layer
 def expand(x, expand_times, name=None):
-    """``x`` repeated along each axis by a list of counts, which may hold Variables or be one.
+    """`x`, repeated along each axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.expand(dygraph.to_variable([[1.0, 2.0]]), [2, 1]).tolist()
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    expand_times : list of int or Variable
+        How often along each axis; Variables of one element may stand among the numbers.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Each size times its count, of the type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.expand(to_variable([[1.0, 2.0]]), [2, 1]).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
     if isinstance(expand_times, _core.Variable):
@@ -182,11 +457,27 @@ def expand(x, expand_times, name=None):
 
 @layer
 def roll(input, shifts, dims=None):
-    """The elements rolled along `dims`, from the end to the front.
+    """The elements moved along axes; those that leave at the end come in at the front.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.roll(dygraph.to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    shifts : int or list of int
+        How far along each of `dims`; negative ones move to the front.
+    dims : int or list of int, optional
+        The axes; None: the variable is rolled as one row.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.roll(to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
     [3.0, 1.0, 2.0]
     """
     return ops.roll(input, shifts, dims)
@@ -194,12 +485,31 @@ def roll(input, shifts, dims=None):
 
 @layer
 def t(input, name=None):
-    """A transposed matrix; variables of one axis unchanged.
+    """The transposed matrix; variables of fewer than two axes unchanged.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.t(dygraph.ones([2, 3])).shape
-    (3, 2)
+    Parameters
+    ----------
+    input : Variable
+        At most two axes, any type.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[columns, rows]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        `input` has more than two axes.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.t(to_variable([[1, 2, 3]])).tolist()
+    [[1], [2], [3]]
     """
     axes = len(check.variable(input, "t: input").shape)
     if axes > 2:

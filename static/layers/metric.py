@@ -7,17 +7,61 @@ from dygraph.static.parameters import create_global_var
 
 @operator(input="Predictions", label="Labels")
 def mean_iou(input, label, num_classes):
-    """(The mean overlap of classes, and for each class the wrong and the right elements.)"""
+    """The mean over the classes of intersection over union, ``right / (right + wrong)``.
+
+    An element that is right counts for its class, a wrong one against both classes.
+
+    Parameters
+    ----------
+    input, label : Variable
+        Class numbers of any one shape, int32 or int64.
+    num_classes : int
+        The number of classes.
+
+    Returns
+    -------
+    mean : Variable
+        One float32, over the classes that occur.
+    wrong, right : Variable
+        int32 ``[num_classes]``: the elements of each class.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> found, label = to_variable([0, 1, 1]), to_variable([0, 1, 0])
+    >>> mean, wrong, right = layers.mean_iou(found, label, 2)
+    >>> mean.item(), wrong.tolist(), right.tolist()
+    (0.5, [1, 1], [1, 1])
+    """
 
 
 @layer
 def accuracy(input, label, k=1, correct=None, total=None):
-    """The share of rows whose label is among the `k` greatest; sets `correct` and `total`.
+    """The share of rows whose label is among the `k` greatest.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> label = dygraph.to_variable([[1], [0]])
-    >>> static.layers.accuracy(dygraph.to_variable([[0.1, 0.9], [0.2, 0.8]]), label).item()
+    Parameters
+    ----------
+    input : Variable
+        Scores or probabilities ``[rows, classes]``; float32 or float64.
+    label : Variable
+        int64 or int32 ``[rows, 1]``.
+    k : int, default 1
+        How many of the greatest count.
+    correct, total : Variable, optional
+        Variables of one integer that take the number of right rows and of all rows.
+
+    Returns
+    -------
+    Variable
+        One float32.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> label = to_variable([[1], [0]])
+    >>> layers.accuracy(to_variable([[0.1, 0.9], [0.2, 0.8]]), label).item()
     0.5
     """
     best = run("top_k", {"X": input}, {"k": check.integer(k, "accuracy: k", 1)})
@@ -32,20 +76,50 @@ def accuracy(input, label, k=1, correct=None, total=None):
 def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1):
     """The area under the ROC or PR curve, over all batches and over the last `slide_steps`.
 
+    Parameters
+    ----------
+    input : Variable
+        Probabilities of two classes ``[rows, 2]``; float32 or float64.
+    label : Variable
+        0 or 1, int64 ``[rows, 1]``.
+    curve : str, default "ROC"
+        ``"ROC"`` or ``"PR"``.
+    num_thresholds : int, default 4095
+        How many thresholds divide the probabilities.
+    topk : int, default 1
+        Accepted as in Fluid; not used.
+    slide_steps : int, default 1
+        How many batches the second area is of; 0: all.
+
     Returns
     -------
-    tuple
-        The area over all batches, the area over the last ones, and the list of counts that the runs
-        keep: positive and negative of the last ones, positive and negative of all.
+    area : Variable
+        One float64, over all batches.
+    area_of_last : Variable
+        One float64, over the last ones.
+    counts : list of Variable
+        The counts that the runs keep: positive and negative of the last batches, positive and
+        negative of all.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `num_thresholds` is below 1 or `slide_steps` below 0.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     p, label = static.data("p", [None, 2]), static.data("label", [None, 1], "int64")
-    ...     area, of_batch, counts = static.layers.auc(p, label)
-    >>> area.shape, len(counts)
-    ((), 4)
+    ...     area, of_last, counts = layers.auc(p, label)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"p": np.array([[0.25, 0.75], [0.75, 0.25]], "float32")}
+    ...     feed["label"] = np.array([[1], [0]])
+    ...     float(exe.run(feed=feed, fetch_list=[area])[0])
+    1.0
     """
     count = check.integer(num_thresholds, "auc: num_thresholds", 1)
     steps = check.integer(slide_steps, "auc: slide_steps", 0)
