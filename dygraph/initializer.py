@@ -49,6 +49,7 @@ def fans(shape):
 
     ``[in, out]`` of a linear layer; ``[out, in, h, w]`` of a convolution counts its window.
 
+    >>> from dygraph.initializer import fans
     >>> fans([3, 4]), fans([8, 3, 5, 5])
     ((3, 4), (75, 200))
     """

@@ -63,6 +63,7 @@ def give_back(names):
 def snake(name):
     """``LeNet`` -> ``le_net``, ``Conv2D`` -> ``conv2d``.
 
+    >>> from dygraph.unique_name import snake
     >>> snake("LeNet"), snake("Conv2D"), snake("BatchNorm")
     ('le_net', 'conv2d', 'batch_norm')
     """

@@ -139,10 +139,32 @@ def _normed(shape, dtype, name, attr, start):
 
 
 def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):
-    """A variable of the main program's global block, filled with one initial value.
+    """A variable of the main program's global block, which the startup program fills with `value`.
 
     Inside `dygraph.guard` it is an eager Variable.
 
+    Parameters
+    ----------
+    shape : list of int
+        The sizes.
+    value : float, int or bool
+        The elements at the start.
+    dtype : str or dtype
+        The type of the elements.
+    persistable : bool, default False
+        Whether it keeps its value between runs.
+    force_cpu : bool, default False
+        Accepted as in Fluid; not used.
+    name : str, optional
+        The name of the variable; None: one is made up.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type, without a gradient.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     steps = static.create_global_var([1], 0.0, "float32", persistable=True, name="steps")

@@ -10,6 +10,7 @@ from dygraph.static.layers import (
     activation,
     arithmetic,
     arrays,
+    batch_normalization,
     beams,
     cells,
     choices,
@@ -50,6 +51,7 @@ from dygraph.static.layers import (
 from dygraph.static.layers.activation import *
 from dygraph.static.layers.arithmetic import *
 from dygraph.static.layers.arrays import *
+from dygraph.static.layers.batch_normalization import *
 from dygraph.static.layers.beams import *
 from dygraph.static.layers.cells import *
 from dygraph.static.layers.choices import *
@@ -91,11 +93,11 @@ from dygraph.static.layers.tensor import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, beams, cells, choices, comparisons, convolution, creation, ctc,
-    decoding, distributions, dynamic_rnn, elementary, helpers, if_else, image, indexing, learnt,
-    learnt_loss, loops, loss, manipulation, metric, normalization, padding, printing, products,
-    python_function, random, ranked, reader, recurrent, schedules, sequence, sigmoids, static_rnn,
-    switch, tensor,
+    activation, arithmetic, arrays, batch_normalization, beams, cells, choices, comparisons,
+    convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary, helpers, if_else,
+    image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric, normalization, padding,
+    printing, products, python_function, random, ranked, reader, recurrent, schedules, sequence,
+    sigmoids, static_rnn, switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 
