@@ -12,7 +12,7 @@ Examples
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions import fluid_functions
+from dygraph.functions import fluid_images
 from dygraph.static.layers.convolution import padded
 from dygraph.static.layers.making import layer, operator, run
 
@@ -470,7 +470,7 @@ def interpolate(
     >>> layers.interpolate(to_variable([[[[1.0, 3.0]]]]), out_shape=[1, 3]).tolist()
     [[[[1.0, 2.0, 3.0]]]]
     """
-    return fluid_functions.image_resize(
+    return fluid_images.image_resize(
         input, out_shape, scale, name, resample, actual_shape, align_corners, align_mode,
         data_format,
     )  # fmt: skip
