@@ -498,12 +498,40 @@ _main, _startup = Program(), Program()
 
 
 def default_main_program():
-    """The program to which calls append: the innermost guard's, or the process's."""
+    """The program to which calls append: the innermost guard's, or the process's.
+
+    Returns
+    -------
+    Program
+        The main program of this thread.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     static.default_main_program() is main
+    True
+    """
     return _local.main[-1] if _local.main else _main
 
 
 def default_startup_program():
-    """The program that initialises parameters; run it once."""
+    """The program that initialises parameters; run it once.
+
+    Returns
+    -------
+    Program
+        The startup program of this thread.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main, startup = static.Program(), static.Program()
+    >>> with static.program_guard(main, startup):
+    ...     static.default_startup_program() is startup
+    True
+    """
     return _local.startup[-1] if _local.startup else _startup
 
 
@@ -514,7 +542,30 @@ def _program(value, what):
 
 
 def switch_main_program(program):
-    """Make `program` the main program; returns the earlier one."""
+    """Make a program the main program, that of the innermost guard or of the process.
+
+    Parameters
+    ----------
+    program : Program
+        The new main program.
+
+    Returns
+    -------
+    Program
+        The earlier one.
+
+    Raises
+    ------
+    TypeError
+        `program` is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> before = static.switch_main_program(static.Program())
+    >>> static.switch_main_program(before) is before
+    False
+    """
     global _main
     _program(program, "switch_main_program: program")
     if _local.main:
@@ -525,7 +576,30 @@ def switch_main_program(program):
 
 
 def switch_startup_program(program):
-    """Make `program` the startup program; returns the earlier one."""
+    """Make a program the startup program, that of the innermost guard or of the process.
+
+    Parameters
+    ----------
+    program : Program
+        The new startup program.
+
+    Returns
+    -------
+    Program
+        The earlier one.
+
+    Raises
+    ------
+    TypeError
+        `program` is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> before = static.switch_startup_program(static.Program())
+    >>> static.switch_startup_program(before) is before
+    False
+    """
     global _startup
     _program(program, "switch_startup_program: program")
     if _local.startup:
@@ -542,10 +616,26 @@ def program_guard(main_program, startup_program=None):
     It applies to this thread until the end of the block, also after an error, and to calls without
     a Variable inside a surrounding `dygraph.guard`.
 
+    Parameters
+    ----------
+    main_program : Program
+        The program that calls append to.
+    startup_program : Program, optional
+        The program that initialises its parameters; None: the current one.
+
     Raises
     ------
     TypeError
         One of them is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     y = static.layers.relu(static.data("x", [None, 2]))
+    >>> [op.type for op in main.global_block().ops]
+    ['relu']
     """
     _program(main_program, "program_guard: main_program")
     if startup_program is not None:
