@@ -318,8 +318,26 @@ def reset_profiler():
 
 @contextlib.contextmanager
 def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Default"):
-    """``with profiler('CPU', 'total', path):`` prints the event table and writes a Chrome trace.
+    """``with profiler("CPU", "total", path):`` prints the event table and writes a Chrome trace.
 
+    Parameters
+    ----------
+    state : str, default "CPU"
+        As of `start_profiler`.
+    sorted_key : str, optional
+        As of `stop_profiler`.
+    profile_path : str or os.PathLike, optional
+        The file of the trace; None: none.
+    tracer_option : str, default "Default"
+        As of `start_profiler`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An argument has another value.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> with dygraph.profiler.profiler("CPU", "calls"):  # doctest: +ELLIPSIS
@@ -335,7 +353,27 @@ def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Def
 
 
 def cuda_profiler(output_file, output_mode=None, config=None):
-    """Fluid's switch for nvprof; raises an error without CUDA."""
+    """Fluid's switch for nvprof, which is not there: use `Profiler`.
+
+    Parameters
+    ----------
+    output_file, output_mode, config : object
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    UnimplementedError
+        Always.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> try:
+    ...     dygraph.profiler.cuda_profiler("trace")
+    ... except dygraph.errors.UnimplementedError as error:
+    ...     print(str(error)[:14])
+    cuda_profiler:
+    """
     raise UnimplementedError(
         "cuda_profiler: needs a build with CUDA, got one without. Use dygraph.profiler.Profiler"
     )

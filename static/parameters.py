@@ -19,8 +19,11 @@ class WeightNormParamAttr(ParamAttr):
     ----------
     dim : int, optional
         The axis along which each slice has its own length. None: one length for the whole.
-    name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average
-        As of `ParamAttr`, for both.
+    name : str, optional
+        The two parameters are called ``name_v`` and ``name_g``.
+    **settings : object
+        Of both, as of `ParamAttr`: initializer, learning_rate, regularizer, trainable,
+        gradient_clip, do_model_average.
 
     Examples
     --------

@@ -146,7 +146,7 @@ class ClipGradByGlobalNorm(ClipGradByNorm):
     clip_norm : float
         The greatest norm, at least 0.
     group_name : str, default "default_group"
-        Accepted as in Fluid; not used.
+        Parameters whose `gradient_clip` rules have one group share one norm.
     need_clip : callable, optional
         Takes a parameter, returns whether to clip its gradient; None: all.
 
