@@ -45,7 +45,27 @@ __all__ = [
 
 
 class EOFException(DygraphError, EOFError):
-    """A reader of a program has given its last batch; Fluid's name, Python's EOFError too."""
+    """A reader of a program has given its last batch; Fluid's name, Python's EOFError too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> main, startup = static.Program(), static.Program()
+    >>> with static.program_guard(main, startup):
+    ...     reader = static.layers.py_reader(2, [[-1, 1]], ["float32"])
+    ...     x = static.layers.read_file(reader)
+    >>> reader.decorate_batch_generator(lambda: iter([[np.ones((1, 1), "float32")]]))
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> reader.start()
+    >>> executor.run(main, fetch_list=[x])
+    [array([[1.]], dtype=float32)]
+    >>> try:
+    ...     executor.run(main, fetch_list=[x])
+    ... except static.core.EOFException:
+    ...     reader.reset()
+    """
 
 
 def did_you_mean(name, known):

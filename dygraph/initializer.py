@@ -25,8 +25,12 @@ ops = _core.ops
 
 
 class Initializer(Shown):
-    """Base class: called with a shape and a dtype, returns a Variable.
+    """Base of the initializers: called with a shape and a dtype, it returns a Variable.
 
+    A subclass defines ``make(shape, dtype)``. ---
+
+    Examples
+    --------
     >>> import dygraph
     >>> class Diagonal(dygraph.initializer.Initializer):
     ...     def make(self, shape, dtype):
@@ -49,6 +53,7 @@ def fans(shape):
 
     ``[in, out]`` of a linear layer; ``[out, in, h, w]`` of a convolution counts its window.
 
+    >>> from dygraph.initializer import fans
     >>> fans([3, 4]), fans([8, 3, 5, 5])
     ((3, 4), (75, 200))
     """
@@ -63,6 +68,15 @@ def fans(shape):
 class Constant(Initializer):
     """One value for all elements.
 
+    Parameters
+    ----------
+    value : float, default 0.0
+        The value.
+    force_cpu : bool, default False
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.initializer.Constant(2.0)([2], "float32").numpy()
     array([2., 2.], dtype=float32)
@@ -76,8 +90,28 @@ class Constant(Initializer):
 
 
 class Uniform(Initializer):
-    """Uniform samples from [low, high). `seed` 0: the library's generator, see `dygraph.seed`.
+    """Random numbers from [low, high), each as likely as the others.
 
+    Parameters
+    ----------
+    low, high : float, default -1.0
+        The range, by default -1 to 1.
+    seed : int, default 0
+        0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.
+    diag_num : int, default 0
+        How many elements of a diagonal get another value; 0: none.
+    diag_step : int, default 0
+        The distance of these elements.
+    diag_val : float, default 1.0
+        Their value.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `high` is below `low`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> drawn = dygraph.initializer.Uniform(2.0, 3.0)([100]).numpy()
     >>> bool((drawn >= 2).all() and (drawn <= 3).all())
@@ -99,8 +133,19 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """Samples of the normal distribution with mean `loc` and standard deviation `scale`.
+    """Random numbers of the normal distribution.
 
+    Parameters
+    ----------
+    loc : float, default 0.0
+        The mean.
+    scale : float, default 1.0
+        The standard deviation, at least 0.
+    seed : int, default 0
+        0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.initializer.Normal(2.0, 0.0)([2, 1]).tolist()
     [[2.0], [2.0]]
@@ -120,8 +165,19 @@ class Normal(Initializer):
 
 
 class TruncatedNormal(Normal):
-    """As `Normal`, with samples beyond two standard deviations drawn again.
+    """Random numbers of the normal distribution; those beyond two deviations are drawn again.
 
+    Parameters
+    ----------
+    loc : float, default 0.0
+        The mean.
+    scale : float, default 1.0
+        The standard deviation, at least 0.
+    seed : int, default 0
+        0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.
+
+    Examples
+    --------
     >>> import dygraph
     >>> drawn = dygraph.initializer.TruncatedNormal(5.0, 0.5)([1000]).numpy()
     >>> bool((abs(drawn - 5) <= 1).all())
@@ -149,6 +205,17 @@ class _Scaled(Initializer):
 class Xavier(_Scaled):
     """Variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010): for tanh and linear layers.
 
+    Parameters
+    ----------
+    uniform : bool, default True
+        Whether the numbers are uniform; else normal.
+    fan_in, fan_out : float, optional
+        The inputs and outputs of a unit; None: as the shape of the parameter says.
+    seed : int, default 0
+        0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.
+
+    Examples
+    --------
     >>> import dygraph
     >>> drawn = dygraph.initializer.Xavier()([2, 4]).numpy()
     >>> bool((abs(drawn) <= 1).all())  # the limit is sqrt(6 / (2 + 4))
@@ -170,6 +237,17 @@ class Xavier(_Scaled):
 class MSRA(_Scaled):
     """Variance ``2 / fan_in`` (He and others, 2015): for layers followed by relu.
 
+    Parameters
+    ----------
+    uniform : bool, default True
+        Whether the numbers are uniform; else normal.
+    fan_in : float, optional
+        The inputs of a unit; None: as the shape of the parameter says.
+    seed : int, default 0
+        0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.
+
+    Examples
+    --------
     >>> import dygraph
     >>> drawn = dygraph.initializer.MSRA()([6, 100]).numpy()
     >>> bool((abs(drawn) <= 1).all())  # the limit is sqrt(6 / 6)
@@ -218,6 +296,20 @@ class Bilinear(Initializer):
 class NumpyArrayInitializer(Initializer):
     """The values of an array, whose shape must be the parameter's.
 
+    Parameters
+    ----------
+    value : ndarray
+        The values.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `value` is no NumPy array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dygraph
     >>> import dygraph, numpy as np
     >>> table = dygraph.initializer.NumpyArrayInitializer(np.array([[1.0, 2.0]]))
     >>> dygraph.nn.Embedding([1, 2], param_attr=table).weight.tolist()

@@ -159,6 +159,11 @@ class MetricBase(OfObjects):
 class CompositeMetric(MetricBase):
     """Several metrics of the same batches.
 
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
+
     Examples
     --------
     >>> import numpy as np
@@ -212,6 +217,13 @@ class Precision(MetricBase):
 
     `update` takes equally many probabilities and labels 0 or 1; 0 without predicted positives.
 
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dygraph.metrics import Precision
     >>> metric = Precision()
@@ -241,6 +253,13 @@ class Precision(MetricBase):
 class Recall(MetricBase):
     """The share of positive labels whose probability rounds to 1; 0 without positive labels.
 
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dygraph.metrics import Recall
     >>> metric = Recall()
@@ -271,6 +290,11 @@ class Accuracy(MetricBase):
     """The mean of the batches' accuracies, weighted by their sizes.
 
     `update` takes a batch's accuracy, as the operator `accuracy` gives it, and its weight.
+
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
 
     Examples
     --------
@@ -303,6 +327,13 @@ class Accuracy(MetricBase):
 class ChunkEvaluator(MetricBase):
     """Precision, recall and F1 of chunks, from the counts that the operator `chunk_eval` gives.
 
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
+
+    Examples
+    --------
     >>> from dygraph.metrics import ChunkEvaluator
     >>> metric = ChunkEvaluator()
     >>> metric.update(num_infer_chunks=4, num_label_chunks=4, num_correct_chunks=3)
@@ -341,6 +372,13 @@ class EditDistance(MetricBase):
 
     `update` takes what the operator `edit_distance` gives: distances ``[N, 1]`` and N.
 
+    Parameters
+    ----------
+    name : str, optional
+        The name of the metric; None: that of the class.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dygraph.metrics import EditDistance
     >>> metric = EditDistance()

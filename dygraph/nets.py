@@ -20,8 +20,20 @@ ops = _core.ops
 
 
 def sequence_first_step(input):
-    """The first row of each sequence of a Variable with LoD, ``[sequences, ...]``.
+    """The first row of each sequence.
 
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD; float32 or float64.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, ...]``, of the type of `input`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> dygraph.nets.sequence_first_step(x).numpy()
@@ -32,8 +44,20 @@ def sequence_first_step(input):
 
 
 def sequence_last_step(input):
-    """The last row of each sequence of a Variable with LoD, ``[sequences, ...]``.
+    """The last row of each sequence.
 
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD; float32 or float64.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, ...]``, of the type of `input`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> dygraph.nets.sequence_last_step(x).numpy()
@@ -44,14 +68,27 @@ def sequence_last_step(input):
 
 
 def lod_append(x, level):
-    """`x` with one more level of detail below its last.
+    """The rows of `x` with one more level of detail below the last.
 
     Parameters
     ----------
     x : Variable
+        Rows of any type.
     level : Variable or list of int
-        Offsets, or a Variable with the new levels.
+        The offsets of the new level; of a Variable its last level, or its elements if it has none.
 
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `level` is neither a Variable nor a list.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
     >>> dygraph.nets.lod_append(x, [0, 1, 2, 3]).lod()

@@ -36,13 +36,13 @@ COMPOSED = {
 # Modules that load at the first use of one of their functions.
 _LAZY = {
     "elementwise": "where",
-    "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
-    "elementwise_equal fsp_matrix "
-    "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "
-    "l2_normalize lod_append meshgrid nonzero rank reduce_all reduce_any reduce_max reduce_mean "
-    "reduce_min reduce_prod reduce_sum resize_bilinear resize_nearest resize_trilinear "
-    "scatter_nd sequence_first_step sequence_last_step sigmoid_focal_loss sums "
-    "uniform_random_batch_size_like",
+    "fluid_functions": "addcmul argmax argmin clamp elementwise_equal "
+    "gaussian_random_batch_size_like has_inf has_nan l2_normalize lod_append meshgrid nonzero rank "
+    "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum scatter_nd "
+    "sequence_first_step sequence_last_step sums uniform_random_batch_size_like",
+    "fluid_images": "adaptive_pool2d adaptive_pool3d fsp_matrix image_resize image_resize_short "
+    "resize_bilinear resize_nearest resize_trilinear",
+    "fluid_losses": "hsigmoid sigmoid_focal_loss",
     "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
     "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d conv1d "
     "conv1d_transpose interpolate local_response_norm max_pool1d max_pool2d max_pool3d "

@@ -174,6 +174,13 @@ class Profiler(Shown):
 class RecordEvent(Shown, contextlib.ContextDecorator):
     """A user range in the profile, as a context manager or a decorator.
 
+    Parameters
+    ----------
+    name : str
+        The name of the range.
+
+    Examples
+    --------
     >>> import dygraph
     >>> with dygraph.profiler.Profiler() as p:
     ...     with dygraph.profiler.RecordEvent("step"):
@@ -204,8 +211,22 @@ _KEYS = {"default": "total"}
 
 
 def start_profiler(state="CPU", tracer_option="Default"):
-    """Start recording: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes.
+    """Start recording.
 
+    Parameters
+    ----------
+    state : str, default "CPU"
+        ``"CPU"``, ``"GPU"`` or ``"All"``: which operators; all are recorded.
+    tracer_option : str, default "Default"
+        ``"Default"``, ``"OpDetail"`` or ``"AllOpDetail"``, which records shapes as well.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An argument has another value.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> dygraph.profiler.start_profiler("CPU")
@@ -228,8 +249,27 @@ def start_profiler(state="CPU", tracer_option="Default"):
 def stop_profiler(sorted_key=None, profile_path=None):
     """Stop recording, print the table and write a Chrome trace to `profile_path` if given.
 
-    sorted_key : {None, 'calls', 'total', 'max', 'min', 'ave', 'default'}
+    Parameters
+    ----------
+    sorted_key : str, optional
+        ``"calls"``, ``"total"``, ``"max"``, ``"min"``, ``"ave"`` or ``"bytes"``, the largest first;
+        None is ``"total"``.
+    profile_path : str or os.PathLike, optional
+        The file of the trace; None: none.
 
+    Returns
+    -------
+    Profiler
+        With the events.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        No profile has been started.
+
+    Examples
+    --------
+    >>> import dygraph
     >>> import dygraph, json, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
     >>> x = dygraph.ones([2])
@@ -260,8 +300,10 @@ def stop_profiler(sorted_key=None, profile_path=None):
 
 
 def reset_profiler():
-    """Clear the recorded events.
+    """Clear the recorded events. ---
 
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> with dygraph.profiler.profiler():  # doctest: +ELLIPSIS
@@ -276,8 +318,26 @@ def reset_profiler():
 
 @contextlib.contextmanager
 def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Default"):
-    """``with profiler('CPU', 'total', path):`` prints the event table and writes a Chrome trace.
+    """``with profiler("CPU", "total", path):`` prints the event table and writes a Chrome trace.
 
+    Parameters
+    ----------
+    state : str, default "CPU"
+        As of `start_profiler`.
+    sorted_key : str, optional
+        As of `stop_profiler`.
+    profile_path : str or os.PathLike, optional
+        The file of the trace; None: none.
+    tracer_option : str, default "Default"
+        As of `start_profiler`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An argument has another value.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.ones([2])
     >>> with dygraph.profiler.profiler("CPU", "calls"):  # doctest: +ELLIPSIS
@@ -293,7 +353,27 @@ def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Def
 
 
 def cuda_profiler(output_file, output_mode=None, config=None):
-    """Fluid's switch for nvprof; raises an error without CUDA."""
+    """Fluid's switch for nvprof, which is not there: use `Profiler`.
+
+    Parameters
+    ----------
+    output_file, output_mode, config : object
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    UnimplementedError
+        Always.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> try:
+    ...     dygraph.profiler.cuda_profiler("trace")
+    ... except dygraph.errors.UnimplementedError as error:
+    ...     print(str(error)[:14])
+    cuda_profiler:
+    """
     raise UnimplementedError(
         "cuda_profiler: needs a build with CUDA, got one without. Use dygraph.profiler.Profiler"
     )

@@ -30,8 +30,10 @@ __all__ = [
 
 
 class ComposeNotAligned(InvalidArgumentError):
-    """The readers given to `compose` have different numbers of samples.
+    """The readers given to `compose` have different numbers of samples. ---
 
+    Examples
+    --------
     >>> from dygraph import reader
     >>> try:
     ...     list(reader.compose(lambda: [1, 2], lambda: [3])())
@@ -53,6 +55,27 @@ def _checked(reader, what):
 def batch(reader, batch_size, drop_last=False):
     """Lists of `batch_size` samples.
 
+    Parameters
+    ----------
+    reader : callable
+        A function without arguments that gives an iterator of samples.
+    batch_size : int
+        The samples of a list.
+    drop_last : bool, default False
+        Whether to leave out a last list that is shorter.
+
+    Returns
+    -------
+    callable
+        A reader of lists.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> list(reader.batch(lambda: range(5), 2)())
     [[0, 1], [2, 3], [4]]
@@ -67,6 +90,23 @@ def batch(reader, batch_size, drop_last=False):
 def cache(reader):
     """The samples of a reader, read once and kept in memory.
 
+    Parameters
+    ----------
+    reader : callable
+        A function without arguments that gives an iterator of samples.
+
+    Returns
+    -------
+    callable
+        A reader of the same samples.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> source = iter([1, 2])
     >>> twice = reader.cache(lambda: source)
@@ -88,6 +128,25 @@ def cache(reader):
 def map_readers(func, *readers):
     """``func(a, b, ...)`` of the samples of several readers in parallel.
 
+    Parameters
+    ----------
+    func : callable
+        Takes a sample of each reader.
+    *readers : callable
+        Functions without arguments that give iterators.
+
+    Returns
+    -------
+    callable
+        A reader of what `func` returns, until a reader ends.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An argument is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> list(reader.map_readers(max, lambda: [1, 5], lambda: [3, 2])())
     [3, 5]
@@ -101,8 +160,27 @@ def map_readers(func, *readers):
 def shuffle(reader, buf_size, seed=None):
     """Samples in random order within buffers of `buf_size`.
 
-    `seed` None: by Python's `random`, as in Fluid; else each pass has the same order.
+    Parameters
+    ----------
+    reader : callable
+        A function without arguments that gives an iterator of samples.
+    buf_size : int
+        How many samples are read before they are given in random order.
+    seed : int, optional
+        Each pass has the order of this seed; None: Python's `random`, as in Fluid.
 
+    Returns
+    -------
+    callable
+        A reader of the same samples.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> samples = list(reader.shuffle(lambda: range(4), buf_size=2)())
     >>> sorted(samples[:2]), sorted(samples[2:])
@@ -123,8 +201,25 @@ def shuffle(reader, buf_size, seed=None):
 
 
 def chain(*readers):
-    """The samples of the first reader, then those of the second, ...
+    """The samples of the first reader, then those of the second, and so on.
 
+    Parameters
+    ----------
+    *readers : callable
+        Functions without arguments that give iterators.
+
+    Returns
+    -------
+    callable
+        A reader of all samples.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An argument is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> list(reader.chain(lambda: [1, 2], lambda: [3])())
     [1, 2, 3]
@@ -137,11 +232,23 @@ def chain(*readers):
 def compose(*readers, check_alignment=True):
     """Tuples of the samples of several readers in parallel; samples that are tuples are joined.
 
+    Parameters
+    ----------
+    *readers : callable
+        Functions without arguments that give iterators.
+    check_alignment : bool, default True
+        Whether the readers must have equally many samples; else what the others have left is left
+        out.
+
+    Returns
+    -------
+    callable
+        A reader of tuples.
+
     Raises
     ------
     ComposeNotAligned
-        (a ValueError) while reading, if one reader ends before another. With ``check_alignment``
-        False, the remaining samples of the others are left out.
+        (a ValueError) While reading, one reader ends before another.
 
     Examples
     --------
@@ -171,6 +278,25 @@ def compose(*readers, check_alignment=True):
 def firstn(reader, n):
     """The first `n` samples.
 
+    Parameters
+    ----------
+    reader : callable
+        A function without arguments that gives an iterator of samples.
+    n : int
+        How many.
+
+    Returns
+    -------
+    callable
+        A reader of them.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> list(reader.firstn(lambda: range(100), 3)())
     [0, 1, 2]
@@ -255,8 +381,27 @@ class _Threads:
 
 
 def buffered(reader, size):
-    """The same samples, read ahead by a thread, up to `size` of them.
+    """The same samples, read ahead by a thread.
 
+    Parameters
+    ----------
+    reader : callable
+        A function without arguments that gives an iterator of samples.
+    size : int
+        How many samples are read ahead.
+
+    Returns
+    -------
+    callable
+        A reader of the same samples.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no function.
+
+    Examples
+    --------
     >>> from dygraph import reader
     >>> list(reader.buffered(lambda: range(4), 2)())
     [0, 1, 2, 3]
@@ -280,14 +425,21 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
 
     Parameters
     ----------
-    mapper : function
-    reader : reader
+    mapper : callable
+        Takes a sample.
+    reader : callable
+        A function without arguments that gives an iterator of samples.
     process_num : int
-        The number of threads (Fluid's name).
+        The number of threads; Fluid's name.
     buffer_size : int
         The number of samples that are read ahead, and of results.
-    order : bool
+    order : bool, default False
         True: results in the order of the samples. False: in the order of completion.
+
+    Returns
+    -------
+    callable
+        A reader of what `mapper` returns.
 
     Examples
     --------
@@ -341,15 +493,26 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
 
 
 def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
-    """The samples of several readers, each in a separate process, in order of arrival.
+    """The samples of several readers, each in a process of its own, in order of arrival.
 
     Parameters
     ----------
-    readers : list of readers
-    use_pipe : bool
-        Fluid's; samples always come through pipes.
-    queue_size : int
-        Fluid's; a pipe holds what the system gives it.
+    readers : list of callable
+        Functions without arguments that give iterators.
+    use_pipe : bool, default True
+        Accepted as in Fluid; samples always come through pipes.
+    queue_size : int, default 1000
+        Accepted as in Fluid; a pipe holds what the system gives it.
+
+    Returns
+    -------
+    callable
+        A reader of all samples.
+
+    Raises
+    ------
+    ArgumentTypeError
+        One of them is no function.
 
     Examples
     --------

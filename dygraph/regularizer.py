@@ -33,6 +33,13 @@ class _Decay:
 class L2Decay(_Decay):
     """Adds ``coefficient * parameter`` to the gradient.
 
+    Parameters
+    ----------
+    regularization_coeff : float, default 0.0
+        The coefficient, at least 0.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([4.0, -2.0])
     >>> rule = dygraph.optimizer.SGD(1.0, [w], regularization=dygraph.regularizer.L2Decay(0.25))
@@ -49,6 +56,13 @@ class L2Decay(_Decay):
 class L1Decay(_Decay):
     """Adds ``coefficient * sign(parameter)`` to the gradient.
 
+    Parameters
+    ----------
+    regularization_coeff : float, default 0.0
+        The coefficient, at least 0.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([4.0, -2.0])
     >>> rule = dygraph.optimizer.SGD(1.0, [w], regularization=dygraph.regularizer.L1Decay(0.25))

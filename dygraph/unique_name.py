@@ -14,8 +14,15 @@ __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
 
 class UniqueNameGenerator(Shown):
-    """A generator of names with the prefix `prefix`.
+    """Counts names: ``name(key)`` gives ``key_0``, then ``key_1``, for each key.
 
+    Parameters
+    ----------
+    prefix : str, default ""
+        What all names begin with.
+
+    Examples
+    --------
     >>> from dygraph import unique_name
     >>> name = unique_name.UniqueNameGenerator("net_")
     >>> name("fc"), name("fc"), name("conv")
@@ -38,8 +45,20 @@ _current = UniqueNameGenerator()
 
 
 def generate(key):
-    """``key_0``, at the next call ``key_1``, ...
+    """A name that has not been given yet: ``key_0``, at the next call ``key_1``, and so on.
 
+    Parameters
+    ----------
+    key : str
+        What the name begins with.
+
+    Returns
+    -------
+    str
+        The key, an underscore and a number.
+
+    Examples
+    --------
     >>> from dygraph import unique_name
     >>> with unique_name.guard():
     ...     unique_name.generate("fc"), unique_name.generate("fc")
@@ -63,6 +82,7 @@ def give_back(names):
 def snake(name):
     """``LeNet`` -> ``le_net``, ``Conv2D`` -> ``conv2d``.
 
+    >>> from dygraph.unique_name import snake
     >>> snake("LeNet"), snake("Conv2D"), snake("BatchNorm")
     ('le_net', 'conv2d', 'batch_norm')
     """
@@ -71,10 +91,27 @@ def snake(name):
 
 
 def switch(new_generator=None, new_para_name_checker=None):
-    """Switch to another generator; None counts from 0. Returns the earlier one.
+    """Switch to another generator of names.
 
-    `new_para_name_checker` is Fluid's and must be None.
+    Parameters
+    ----------
+    new_generator : UniqueNameGenerator, optional
+        None: a new one, which counts from 0.
+    new_para_name_checker : None, optional
+        Fluid's; must be None.
 
+    Returns
+    -------
+    UniqueNameGenerator
+        The earlier one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An argument is another object.
+
+    Examples
+    --------
     >>> from dygraph import unique_name
     >>> before = unique_name.switch()
     >>> unique_name.generate("fc")

@@ -17,8 +17,19 @@ __all__ = [
 class ErrorClipByValue(Shown):
     """Clips the gradient that passes through one variable to [min, max].
 
-    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` defaults to ``-max``; of
-    two numbers the smaller is `min`.
+    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``.
+
+    Parameters
+    ----------
+    max : float
+        The upper bound; of two numbers the smaller one is `min`.
+    min : float, optional
+        The lower bound; None: ``-max``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `max` is negative and `min` missing.
 
     Examples
     --------

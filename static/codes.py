@@ -4,14 +4,33 @@ __all__ = ["OpRole", "attribute_code", "role_of", "slots_code", "type_code"]
 
 
 class OpRole:
-    """Roles of operators, the values of ``op_role``; Fluid's numbers."""
+    """Roles of operators, the values of ``op_role``; Fluid's numbers.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> static.OpRole.Backward, static.OpRole.Optimize
+    (1, 2)
+    """
 
     Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
 
 
 def role_of(op):
-    """The role of an operator: ``forward``, ``backward`` or ``update``.
+    """The role of an operator.
 
+    Parameters
+    ----------
+    op : Operator
+        An operator of a program.
+
+    Returns
+    -------
+    str
+        ``"forward"``, ``"backward"`` or ``"update"``.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> block = static.Program().global_block()
     >>> x = block.create_var(name="x", shape=[2], dtype="float32")

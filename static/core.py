@@ -15,6 +15,19 @@ __all__ = [
 class LoDTensor(_core.Variable):
     """An array with a level of detail, filled by `set`, fed to `Executor.run`.
 
+    Parameters
+    ----------
+    value : array
+        Its values; None: nothing until `set`.
+    lod : list of list of int
+        The offsets of its levels of detail.
+    dtype : str or dtype
+        The type of the elements; None: that of `value`.
+    stop_gradient : bool
+        Whether the gradient stops here.
+    name : str
+        A name.
+
     Examples
     --------
     >>> import numpy as np

@@ -57,6 +57,15 @@ def pprint_program_codes(program):
     -------
     str
         As Fluid's function returns it; ``print`` shows it.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     y = static.layers.relu(static.data("x", [None, 2]))
+    >>> "relu" in static.debugger.pprint_program_codes(main)
+    True
     """
     blocks = _program(program, "pprint_program_codes").blocks
     return "\n\n".join(pprint_block_codes(block, show_backward=True) for block in blocks)

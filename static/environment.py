@@ -15,6 +15,13 @@ __version__ = "1.8.5"  # of the Fluid whose names these are; the library's: dygr
 def is_compiled_with_cuda():
     """Whether a CUDA device can be used, so that scripts choose ``CUDAPlace(0)`` where one is.
 
+    Returns
+    -------
+    bool
+        True if there is one.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> place = static.CUDAPlace(0) if static.is_compiled_with_cuda() else static.CPUPlace()
     >>> static.Executor(place).place == place
@@ -24,10 +31,25 @@ def is_compiled_with_cuda():
 
 
 def cuda_places(device_ids=None):
-    """A list of CUDAPlace, of all devices or of those with the given numbers.
+    """The places of CUDA devices.
 
-    PreconditionNotMetError without CUDA.
+    Parameters
+    ----------
+    device_ids : list of int, optional
+        The numbers of the devices; None: all.
 
+    Returns
+    -------
+    list of CUDAPlace
+        One for each device.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        There is no CUDA device.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> places = static.cuda_places() if static.is_compiled_with_cuda() else static.cpu_places(1)
     >>> len(places) > 0
@@ -47,7 +69,29 @@ def cuda_places(device_ids=None):
 
 
 def cuda_pinned_places(device_count=None):
-    """A list of CUDAPinnedPlace, one if `device_count` is None; see `cuda_places`."""
+    """Places in host memory that CUDA devices copy from quickly.
+
+    Parameters
+    ----------
+    device_count : int, optional
+        How many; None: one for each CUDA device.
+
+    Returns
+    -------
+    list of CUDAPinnedPlace
+        As many as `device_count`.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        `device_count` is None, and there is no CUDA device.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> len(static.cuda_pinned_places(2))
+    2
+    """
     return [CUDAPinnedPlace()] * (len(cuda_places()) if device_count is None else device_count)
 
 
@@ -65,8 +109,22 @@ def _numbers(version, what):
 def require_version(min_version, max_version=None):
     """Refuse to go on unless Fluid's version, 1.8.5 here, is in [min_version, max_version].
 
-    InvalidArgumentError outside.
+    Parameters
+    ----------
+    min_version : str
+        Up to four numbers, such as ``"1.6.0"``.
+    max_version : str, optional
+        Likewise; None: no bound.
 
+    Raises
+    ------
+    InvalidArgumentError
+        The version lies outside, or an argument is no version.
+    ArgumentTypeError
+        An argument is no string.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> static.require_version("1.6.0")
     """

@@ -19,7 +19,12 @@ __all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
 
 
 class Evaluator(Shown):
-    """Base of the evaluators.
+    """Base of the evaluators, which add up a metric over the runs of a program.
+
+    Parameters
+    ----------
+    input, label : Variable
+        What the program computes, and what is right.
 
     Attributes
     ----------
@@ -27,6 +32,20 @@ class Evaluator(Shown):
         Metrics of the batch of a run, for its ``fetch_list``.
     states : list of Variable
         The sums, which live as long as the scope.
+
+    Raises
+    ------
+    ArgumentTypeError
+        One of them is no variable of a program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x, label = static.data("x", [None, 2]), static.data("label", [None, 1], "int64")
+    ...     evaluator = static.evaluator.Evaluator(x, label)
+    >>> evaluator.metrics, evaluator.states
+    ([], [])
     """
 
     def __init__(self, input, label):

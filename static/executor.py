@@ -81,11 +81,10 @@ class Executor(Shown):
     Parameters
     ----------
     place : CPUPlace or CUDAPlace, optional
-        Default: the place of the current guard.
+        None: the place of the current guard.
     files : str or os.PathLike, optional
         The directory in which programs may write and read files, by operators such as ``save`` and
-        ``load``; their relative paths start there. Default: none, programs with such operators are
-        refused.
+        ``load``; their relative paths start there. None: programs with such operators are refused.
 
     Raises
     ------
@@ -93,6 +92,16 @@ class Executor(Shown):
         An argument is of another type.
     ValueError
         `files` is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [None, 2])
+    ...     executor = static.Executor(static.CPUPlace())
+    ...     executor.run(feed={"x": np.array([[1.0, 2.0]], "float32")}, fetch_list=[x * 2.0])
+    [array([[2., 4.]], dtype=float32)]
     """
 
     _KEPT = 64  # prepared programs

@@ -15,12 +15,34 @@ def embedding(
 ):  # fmt: skip
     """The rows of a table that `input` selects, as an additional last axis.
 
+    `layers.embedding` takes a last axis of 1 away from `input`.
+
     Parameters
     ----------
     input : Variable
-        int64 row indices, of any shape. (`layers.embedding` removes a last axis of 1.)
-    size, is_sparse, is_distributed, padding_idx, param_attr, dtype
-        As of `layers.embedding`.
+        Row numbers of any shape, int64 or int32.
+    size : list of int
+        Rows and columns of the table.
+    is_sparse : bool, default False
+        Whether the gradient of the table is SelectedRows.
+    is_distributed : bool, default False
+        Accepted as in Fluid; not used.
+    padding_idx : int, optional
+        The row that reads as 0; a negative one counts from the end.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the table.
+    dtype : str or dtype, default "float32"
+        The type of the table.
+
+    Returns
+    -------
+    Variable
+        ``input.shape + (columns,)``, of the type `dtype`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `input` does not hold integers.
 
     Examples
     --------
@@ -36,20 +58,28 @@ def embedding(
 def one_hot(input, depth, allow_out_of_range=False):
     """1 at the index that each number gives, 0 elsewhere, as an additional last axis.
 
+    `layers.one_hot` takes a last axis of 1 away from `input`.
+
     Parameters
     ----------
     input : Variable
-        int32 or int64, of any shape. (`layers.one_hot` removes a last axis of 1.)
+        int32 or int64, of any shape, from 0 to below `depth`.
     depth : int
-    allow_out_of_range : bool
-        True: numbers outside ``[0, depth)`` give zeros.
+        The length of the new axis.
+    allow_out_of_range : bool, default False
+        Whether other numbers give zeros; if not, they raise.
+
+    Returns
+    -------
+    Variable
+        float32, ``input.shape + (depth,)``.
 
     Examples
     --------
+    >>> from dygraph import to_variable
     >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.one_hot(static.data("label", [None], "int64"), 10).shape
-    (-1, 10)
+    >>> static.one_hot(to_variable([1, 0]), 3).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     check.variable(input, "one_hot: input")
     attrs = {
@@ -62,6 +92,18 @@ def one_hot(input, depth, allow_out_of_range=False):
 def cpu_places(device_count=None):
     """A list of CPU places; one by default, since the processor is one device.
 
+    Parameters
+    ----------
+    device_count : int, optional
+        How many.
+
+    Returns
+    -------
+    list of CPUPlace
+        As many as `device_count`.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> static.cpu_places(2)
     [CPUPlace(), CPUPlace()]

@@ -17,6 +17,13 @@ __all__ = ["run_check"]
 def run_check():
     """Train one step eagerly and one as a program, and compare the weights.
 
+    Raises
+    ------
+    PreconditionNotMetError
+        The weights differ.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> static.install_check.run_check()
     dygraph works: an eager step and a program's step gave the same weights on CPUPlace().

@@ -178,15 +178,34 @@ class DataLoader(dygraph.io.DataLoader):
     Parameters
     ----------
     dataset : Dataset or IterableDataset
+        The samples.
     feed_list : list of Variable, optional
         What `data` gave. A sample has a part for each; batches are dicts by their names, with LoD
         where a variable has ``lod_level``, ready for ``Executor.run(feed=...)``.
-    places, use_buffer_reader, use_shared_memory
-        Fluid's; not used.
-    return_list : bool
-        True: lists in the order of `feed_list` instead of dicts.
-    **options
-        Those of `dygraph.io.DataLoader`.
+    places : list of CPUPlace, optional
+        Accepted as in Fluid; not used.
+    return_list : bool, default False
+        Whether to give lists in the order of `feed_list` instead of dicts.
+    batch_sampler : BatchSampler, optional
+        Gives the indices of each batch, in place of the next three.
+    batch_size : int, default 1
+        The samples of a batch.
+    shuffle : bool, default False
+        Whether the samples come in random order.
+    drop_last : bool, default False
+        Whether to leave out a last batch that is smaller.
+    collate_fn : callable, optional
+        Makes a batch of a list of samples.
+    num_workers : int, default 0
+        How many processes load samples; 0: this one does.
+    use_buffer_reader, use_shared_memory : bool, default True
+        Accepted as in Fluid; not used.
+    timeout : float, default 0
+        How many seconds to wait for a worker; 0: without end.
+    worker_init_fn : callable, optional
+        Called by each worker with its number.
+    **options : object
+        Other options of `dygraph.io.DataLoader`.
 
     Examples
     --------

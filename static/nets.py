@@ -27,6 +27,44 @@ def simple_img_conv_pool(
 ):  # fmt: skip
     """`layers.conv2d`, then `layers.pool2d`.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``; float32 or float64.
+    num_filters : int
+        The channels of the result.
+    filter_size : int or list of int
+        Height and width of the filters.
+    pool_size : int or list of int
+        Height and width of the window that is pooled.
+    pool_stride : int or list of int
+        Its steps, down and across.
+    pool_padding : int or list of int, default 0
+        The padding of the pooling.
+    pool_type : str, default "max"
+        ``"max"`` or ``"avg"``.
+    global_pooling : bool, default False
+        Whether the window is the whole image.
+    conv_stride, conv_padding, conv_dilation : int or list of int, default 1
+        Of the convolution, as of `layers.conv2d`.
+    conv_groups : int, default 1
+        Of the convolution.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the filters.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias; False: no bias.
+    act : str, optional
+        The name of an activation of the convolution, such as ``"relu"``.
+    use_cudnn : bool, default True
+        As of `layers.conv2d`.
+
+    Returns
+    -------
+    Variable
+        ``[batch, num_filters, new height, new width]``
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 1, 28, 28])
@@ -50,8 +88,45 @@ def img_conv_group(
 ):  # fmt: skip
     """Several `layers.conv2d`, each with optional batch_norm and dropout, then `layers.pool2d`.
 
-    Arguments of the convolutions are one value or a list of them.
+    Arguments of the convolutions are one value for all or a list of them.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``; float32 or float64.
+    conv_num_filter : list of int
+        The channels of each convolution.
+    pool_size : int or list of int
+        Height and width of the window that is pooled.
+    conv_padding, conv_filter_size : int or list of int, default 1
+        The padding and the filters of each convolution.
+    conv_act : str, optional
+        The name of the activation of all.
+    param_attr : ParamAttr or list of ParamAttr, optional
+        The attributes of the filters.
+    conv_with_batchnorm : bool or list of bool, default False
+        Whether a batch_norm follows; the activation then follows that.
+    conv_batchnorm_drop_rate : float or list of float, default 0.0
+        The probability of the dropout after a batch_norm; 0: none.
+    pool_stride : int or list of int, default 1
+        Steps of the pooling, down and across.
+    pool_type : str, default "max"
+        ``"max"`` or ``"avg"``.
+    use_cudnn : bool, default True
+        As of `layers.conv2d`.
+
+    Returns
+    -------
+    Variable
+        ``[batch, conv_num_filter[-1], new height, new width]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        `conv_num_filter` is no list, or another list has not its length.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     image = static.data("image", [None, 3, 8, 8])
@@ -98,6 +173,30 @@ def sequence_conv_pool(
 ):  # fmt: skip
     """`layers.sequence_conv`, then `layers.sequence_pool`.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD; float32 or float64.
+    num_filters : int
+        The columns of the result.
+    filter_size : int
+        The number of rows that one result sees.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight.
+    act : str, default "sigmoid"
+        The name of the activation of the convolution.
+    pool_type : str, default "max"
+        As of `layers.sequence_pool`.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias; False: no bias.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, num_filters]``
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
@@ -111,8 +210,23 @@ def sequence_conv_pool(
 
 
 def glu(input, dim=-1):
-    """Gated linear unit: ``a * sigmoid(b)`` for the halves a and b of `input` along `dim`.
+    """Gated linear unit: ``a * sigmoid(b)`` for the halves a and b of `input` (Dauphin and others,
+    2016).
 
+    Parameters
+    ----------
+    input : Variable
+        An even size along `dim`; float32 or float64.
+    dim : int, default -1
+        The axis to halve; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        The shape of `input` with half the size along `dim`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> static.nets.glu(dygraph.to_variable([[2.0, 0.0]])).tolist()
@@ -125,9 +239,34 @@ def glu(input, dim=-1):
 def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rate=0.0):
     """``softmax(q k^T / sqrt(d)) v`` for each head (Vaswani and others, 2017).
 
-    With several heads `queries`, `keys` and `values`, ``[batch, rows, columns]``, go through a
-    `layers.fc` each, as Fluid does; eager Variables do not; see `dygraph.nets`.
+    With several heads `queries`, `keys` and `values` go through a `layers.fc` each, as in Fluid;
+    eager Variables do not, see `dygraph.nets`.
 
+    Parameters
+    ----------
+    queries : Variable
+        ``[batch, M, D]``; float32 or float64.
+    keys : Variable
+        ``[batch, N, D]``
+    values : Variable
+        ``[batch, N, E]``
+    num_heads : int, default 1
+        The number of heads; it divides D and E.
+    dropout_rate : float, default 0.0
+        The probability of dropout of the weights.
+
+    Returns
+    -------
+    Variable
+        ``[batch, M, E]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        The shapes do not fit.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     q, k = static.data("q", [None, 3, 4]), static.data("k", [None, 5, 4])

@@ -19,8 +19,11 @@ class WeightNormParamAttr(ParamAttr):
     ----------
     dim : int, optional
         The axis along which each slice has its own length. None: one length for the whole.
-    name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average
-        As of `ParamAttr`, for both.
+    name : str, optional
+        The two parameters are called ``name_v`` and ``name_g``.
+    **settings : object
+        Of both, as of `ParamAttr`: initializer, learning_rate, regularizer, trainable,
+        gradient_clip, do_model_average.
 
     Examples
     --------
@@ -139,10 +142,32 @@ def _normed(shape, dtype, name, attr, start):
 
 
 def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):
-    """A variable of the main program's global block, filled with one initial value.
+    """A variable of the main program's global block, which the startup program fills with `value`.
 
     Inside `dygraph.guard` it is an eager Variable.
 
+    Parameters
+    ----------
+    shape : list of int
+        The sizes.
+    value : float, int or bool
+        The elements at the start.
+    dtype : str or dtype
+        The type of the elements.
+    persistable : bool, default False
+        Whether it keeps its value between runs.
+    force_cpu : bool, default False
+        Accepted as in Fluid; not used.
+    name : str, optional
+        The name of the variable; None: one is made up.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type, without a gradient.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     steps = static.create_global_var([1], 0.0, "float32", persistable=True, name="steps")

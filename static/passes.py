@@ -10,8 +10,15 @@ __all__ = ["about", "add", "apply", "names"]
 
 
 def names():
-    """Names of all passes, sorted, with those of loaded libraries.
+    """The names of all passes, sorted, with those of loaded libraries.
 
+    Returns
+    -------
+    list of str
+        For `about` and `apply`.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> {"fold_inference", "prune", "recompute"} <= set(static.passes.names())
     True
@@ -21,6 +28,16 @@ def names():
 
 def about(name):
     r"""The description and the options of a pass, as text.
+
+    Parameters
+    ----------
+    name : str
+        The name of a pass.
+
+    Returns
+    -------
+    str
+        A line for the pass, and one for each option.
 
     Raises
     ------

@@ -5,8 +5,6 @@ import contextlib
 import functools
 import threading
 
-import numpy as np
-
 import dygraph
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes
@@ -26,6 +24,7 @@ from dygraph.static.codes import OpRole
 from dygraph.static.listed import ShownList
 from dygraph.static.operator import Operator
 from dygraph.static.unknown_sizes import Sizes
+from dygraph.static.values import TakesValues
 from dygraph.static.variable import Parameter, Variable
 
 __all__ = [
@@ -42,7 +41,7 @@ def _of_core(name, doc):
     )
 
 
-class Program:
+class Program(TakesValues):
     """A description of a computation, serialised as Fluid's ``ProgramDesc``.
 
     Calls on its variables append operators to it. `program_guard` sets the program for functions
@@ -337,101 +336,6 @@ class Program:
         """The name of the layer that is being described; None outside."""
         return self.core.layer_name
 
-    def declares(self, name):
-        """Whether a block has a variable of this name."""
-        return self.core.declares(name)
-
-    def constant(self, array):
-        """A variable of the current block that an operator fills with the array's values."""
-        ops, dtype = _core.ops, str(array.dtype)
-        with self.appending_to(self.current_block()):
-            if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
-                value = array.flat[0].item()
-                made = ops.fill_constant(
-                    shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
-                )
-            elif dtype == "float64" and array.tobytes() != _rounded(array).tobytes():
-                made = self._exact(array)
-            else:
-                kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
-                values = array.reshape(-1).tolist()
-                made = ops.assign_value(
-                    shape=list(array.shape), dtype=dtype,
-                    **{f"{kinds.get(dtype, 'fp32')}_values": values},
-                )  # fmt: skip
-        made.stop_gradient = True
-        return made
-
-    def _exact(self, array):
-        """float64 values, which assign_value would round to float32."""
-        high = _rounded(array)
-        with np.errstate(invalid="ignore"):
-            middle = _rounded(array - high)
-            low = _rounded(array - high - middle)
-            whole = (high + middle + low).tobytes() == array.tobytes()
-        if whole:  # exact in this order
-            high, middle, low = (self.constant(part) for part in (high, middle, low))
-            return _core.ops.sum([high, middle, low])
-        ops = _core.ops
-        each = [
-            ops.fill_constant(shape=[1], dtype="float64", str_value=repr(value))
-            for value in array.ravel().tolist()
-        ]
-        return ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
-
-    def name_of(self, variable, type):
-        """The name of a variable in this program; an eager parameter is added to it."""
-        if isinstance(variable, Variable):
-            if variable.block.program is not self:
-                raise InvalidArgumentError(
-                    f"{type}: its variables must belong to one program, but '{variable.name}' "
-                    f"belongs to another. Describe both in one program_guard"
-                )
-            if variable.block.core.find(variable.name) is not variable:
-                raise PreconditionNotMetError(
-                    f"{type}: its variables must belong to a program, but '{variable.name}' was "
-                    f"removed from its block"
-                )
-            return variable.name
-        if variable is None:
-            return "@EMPTY@"
-        if _core.is_literal(variable):
-            return self.constant(variable.numpy()).name
-        keeps = isinstance(variable, EagerParameter) or variable.persistable
-        if not keeps and not variable.is_leaf:
-            raise ArgumentTypeError(
-                f"{type}: an eager Variable of shape {tuple(variable.shape)} that was computed "
-                "from weights cannot become part of a program, since it would not follow them. "
-                "Make the weights with static.layers.create_parameter, so that what is computed of "
-                "them is described, or capture the function with dygraph.jit.to_static"
-            )
-        if self.core.layer_name is not None and not keeps:  # made by the layer function itself
-            return self.constant(variable.numpy()).name
-        if not keeps:
-            raise ArgumentTypeError(
-                f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
-                "a program, unless it is a parameter or a buffer. Write it into the program with "
-                f"static.layers.assign(array) (described at {_core.user_line()})"
-            )
-        if not variable.name:
-            variable.name = self._free_name("buffer")
-        held = self.held.get(variable.name)
-        if held is not variable:
-            self.global_block().create_parameter(
-                variable.shape, variable.dtype, variable.name,
-                trainable=not variable.stop_gradient,
-            )  # fmt: skip
-            self.held[variable.name] = variable
-        return variable.name
-
-    def _free_name(self, prefix):
-        name = unique_name.generate(prefix)
-        return self._free_name(prefix) if self.declares(name) else name
-
-    def face_of(self, variable, owner):
-        """The variable of this program that stands for an eager one, which `owner` brings."""
-        return self.current_block().var_recursive(self.name_of(variable, owner))
-
 
 class _Appending:  # no generator: every layer function enters two of these
     __slots__ = "before", "block", "program"
@@ -465,12 +369,6 @@ class _InLayer:
         self.core.leave_layer()
 
 
-def _rounded(array):
-    """The float64 values rounded to float32."""
-    with np.errstate(over="ignore"):
-        return array.astype("float32").astype("float64")
-
-
 def _names_of(op):
     return op.input_arg_names + op.output_arg_names
 
@@ -498,12 +396,40 @@ _main, _startup = Program(), Program()
 
 
 def default_main_program():
-    """The program to which calls append: the innermost guard's, or the process's."""
+    """The program to which calls append: the innermost guard's, or the process's.
+
+    Returns
+    -------
+    Program
+        The main program of this thread.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     static.default_main_program() is main
+    True
+    """
     return _local.main[-1] if _local.main else _main
 
 
 def default_startup_program():
-    """The program that initialises parameters; run it once."""
+    """The program that initialises parameters; run it once.
+
+    Returns
+    -------
+    Program
+        The startup program of this thread.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main, startup = static.Program(), static.Program()
+    >>> with static.program_guard(main, startup):
+    ...     static.default_startup_program() is startup
+    True
+    """
     return _local.startup[-1] if _local.startup else _startup
 
 
@@ -514,7 +440,30 @@ def _program(value, what):
 
 
 def switch_main_program(program):
-    """Make `program` the main program; returns the earlier one."""
+    """Make a program the main program, that of the innermost guard or of the process.
+
+    Parameters
+    ----------
+    program : Program
+        The new main program.
+
+    Returns
+    -------
+    Program
+        The earlier one.
+
+    Raises
+    ------
+    TypeError
+        `program` is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> before = static.switch_main_program(static.Program())
+    >>> static.switch_main_program(before) is before
+    False
+    """
     global _main
     _program(program, "switch_main_program: program")
     if _local.main:
@@ -525,7 +474,30 @@ def switch_main_program(program):
 
 
 def switch_startup_program(program):
-    """Make `program` the startup program; returns the earlier one."""
+    """Make a program the startup program, that of the innermost guard or of the process.
+
+    Parameters
+    ----------
+    program : Program
+        The new startup program.
+
+    Returns
+    -------
+    Program
+        The earlier one.
+
+    Raises
+    ------
+    TypeError
+        `program` is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> before = static.switch_startup_program(static.Program())
+    >>> static.switch_startup_program(before) is before
+    False
+    """
     global _startup
     _program(program, "switch_startup_program: program")
     if _local.startup:
@@ -542,10 +514,26 @@ def program_guard(main_program, startup_program=None):
     It applies to this thread until the end of the block, also after an error, and to calls without
     a Variable inside a surrounding `dygraph.guard`.
 
+    Parameters
+    ----------
+    main_program : Program
+        The program that calls append to.
+    startup_program : Program, optional
+        The program that initialises its parameters; None: the current one.
+
     Raises
     ------
     TypeError
         One of them is no Program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     y = static.layers.relu(static.data("x", [None, 2]))
+    >>> [op.type for op in main.global_block().ops]
+    ['relu']
     """
     _program(main_program, "program_guard: main_program")
     if startup_program is not None:

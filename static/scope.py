@@ -26,7 +26,21 @@ _current = threading.local()
 
 
 def global_scope():
-    """The scope programs run in by default: the innermost ``scope_guard``'s, or the process's."""
+    """The scope that programs run in by default: the innermost ``scope_guard``'s, or the process's.
+
+    Returns
+    -------
+    Scope
+        Its variables outlive the runs.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> scope = static.Scope()
+    >>> with static.scope_guard(scope):
+    ...     static.global_scope() is scope
+    True
+    """
     stack = getattr(_current, "stack", None)
     return stack[-1] if stack else _default
 
@@ -39,12 +53,27 @@ def set_rate(variable, rate):
 
 @contextlib.contextmanager
 def scope_guard(scope):
-    """Make ``scope`` the global one of this thread inside a ``with`` block.
+    """Make `scope` the global one of this thread inside a ``with`` block.
+
+    Parameters
+    ----------
+    scope : Scope
+        Programs that run in the block keep their variables in it.
 
     Raises
     ------
     TypeError
-        ``scope`` is not a Scope.
+        `scope` is not a Scope.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main, startup, scope = static.Program(), static.Program(), static.Scope()
+    >>> with static.program_guard(main, startup), static.scope_guard(scope):
+    ...     w = static.create_parameter([2], "float32", name="w")
+    ...     _ = static.Executor().run(startup)
+    >>> scope.local_var_names()
+    ['w']
     """
     if not isinstance(scope, Scope):
         raise ArgumentTypeError(f"scope_guard takes a static.Scope, got {kind_of(scope)}")

@@ -31,8 +31,10 @@ class VarType:
 
 
 class VarDesc:
-    """The namespace of Fluid's `VarType`.
+    """The namespace of Fluid's `VarType`. ---
 
+    Examples
+    --------
     >>> from dygraph import static
     >>> static.core.VarDesc.VarType.FP32
     dygraph.float32
@@ -56,6 +58,15 @@ class SelectedRows(Shown):
     holds, or empty ones, by ``get_selected_rows()``, and takes what they are set to as soon as
     there is one number for each row.
 
+    Parameters
+    ----------
+    rows : list of int, default ()
+        The numbers of the rows.
+    height : int, default 0
+        The number of rows of the whole matrix.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dygraph import static
     >>> variable = static.Scope().var("g")

@@ -238,11 +238,21 @@ class Parameter(Variable):
     Attributes
     ----------
     trainable : bool
+        Whether training changes it.
     optimize_attr : dict
         ``learning_rate``: a factor on the optimizer's.
     regularizer, gradient_clip : object
         Its own, before the optimizer's.
     do_model_average : bool
+        Whether `ModelAverage` averages it.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     w = static.create_parameter([2], "float32", name="w")
+    >>> isinstance(w, static.Parameter), w.trainable
+    (True, True)
     """
 
     optimize_attr = {"learning_rate": 1.0}

@@ -38,9 +38,24 @@ def is_persistable(variable):
 def get_program_parameter(program):
     """The parameters of a program.
 
+    Parameters
+    ----------
+    program : Program
+        None: the default main program.
+
+    Returns
+    -------
+    list of Parameter
+        In the order of the program.
+
+    Examples
+    --------
     >>> from dygraph import static
-    >>> static.io.get_program_parameter(static.Program())
-    []
+    >>> main = static.Program()
+    >>> with static.program_guard(main, static.Program()):
+    ...     w = static.create_parameter([2], "float32", name="w")
+    >>> [p.name for p in static.io.get_program_parameter(main)]
+    ['w']
     """
     return [
         v for v in require_program(program, "get_program_parameter").list_vars() if is_parameter(v)
@@ -48,11 +63,26 @@ def get_program_parameter(program):
 
 
 def get_program_persistable_vars(program):
-    """The variables of a program that outlive a run: parameters and optimizer states.
+    """The variables of a program that outlive a run: parameters and states of optimizers.
 
+    Parameters
+    ----------
+    program : Program
+        None: the default main program.
+
+    Returns
+    -------
+    list of Variable
+        In the order of the program.
+
+    Examples
+    --------
     >>> from dygraph import static
-    >>> static.io.get_program_persistable_vars(static.Program())
-    []
+    >>> main = static.Program()
+    >>> with static.program_guard(main, static.Program()):
+    ...     steps = static.create_global_var([1], 0, "int64", persistable=True, name="steps")
+    >>> [v.name for v in static.io.get_program_persistable_vars(main)]
+    ['steps']
     """
     require_program(program, "get_program_persistable_vars")
     return [v for v in program.list_vars() if is_persistable(v)]
@@ -296,7 +326,25 @@ def _load(what, executor, dirname, main_program, vars, predicate, filename, scop
 
 
 def save_params(executor, dirname, main_program=None, filename=None, scope=None):
-    """Save the parameters of a program; see `save_vars`.
+    """Save the parameters of a program, in Fluid's format.
+
+    Parameters
+    ----------
+    executor : Executor
+        That has run the startup program.
+    dirname : str or os.PathLike
+        The folder, which is made if it is missing.
+    main_program : Program, optional
+        None: the default main program.
+    filename : str, optional
+        One file for all; None: a file for each, of its name.
+    scope : Scope, optional
+        Where the values are; None: the global one.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        A parameter has no value yet.
 
     Examples
     --------
@@ -315,12 +363,61 @@ def save_params(executor, dirname, main_program=None, filename=None, scope=None)
 
 
 def load_params(executor, dirname, main_program=None, filename=None, scope=None):
-    """Load the parameters of a program; see `load_vars`."""
+    """Load the parameters of a program, as `save_params` saved them.
+
+    Parameters
+    ----------
+    executor : Executor
+        On whose place the values go.
+    dirname : str or os.PathLike
+        The folder.
+    main_program : Program, optional
+        None: the default main program.
+    filename : str, optional
+        The file of all; None: a file for each, of its name.
+    scope : Scope, optional
+        Where the values go; None: the global one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> import tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     one = static.initializer.Constant(1.0)
+    ...     w = static.create_parameter([2], "float32", name="w", default_initializer=one)
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> static.io.save_params(executor, folder, main)
+    >>> with static.scope_guard(static.Scope()) as _:
+    ...     static.io.load_params(executor, folder, main)
+    ...     np.array(static.global_scope().find_var("w").get_tensor()).tolist()
+    [1.0, 1.0]
+    """
     _load("load_params", executor, dirname, main_program, None, is_parameter, filename, scope)
 
 
 def save_persistables(executor, dirname, main_program=None, filename=None, scope=None):
-    """Save parameters and the state of optimizers and batch_norm; see `save_vars`.
+    """Save parameters and the state of optimizers and batch_norm, in Fluid's format.
+
+    Parameters
+    ----------
+    executor : Executor
+        That has run the startup program.
+    dirname : str or os.PathLike
+        The folder, which is made if it is missing.
+    main_program : Program, optional
+        None: the default main program.
+    filename : str, optional
+        One file for all; None: a file for each, of its name.
+    scope : Scope, optional
+        Where the values are; None: the global one.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        A variable has no value yet.
 
     Examples
     --------
@@ -343,7 +440,37 @@ def save_persistables(executor, dirname, main_program=None, filename=None, scope
 
 
 def load_persistables(executor, dirname, main_program=None, filename=None, scope=None):
-    """Load what `save_persistables` saved; see `load_vars`."""
+    """Load what `save_persistables` saved.
+
+    Parameters
+    ----------
+    executor : Executor
+        On whose place the values go.
+    dirname : str or os.PathLike
+        The folder.
+    main_program : Program, optional
+        None: the default main program.
+    filename : str, optional
+        The file of all; None: a file for each, of its name.
+    scope : Scope, optional
+        Where the values go; None: the global one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph import static
+    >>> import tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     steps = static.create_global_var([1], 3, "int64", persistable=True, name="steps")
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> static.io.save_persistables(executor, folder, main)
+    >>> with static.scope_guard(static.Scope()) as _:
+    ...     static.io.load_persistables(executor, folder, main)
+    ...     np.array(static.global_scope().find_var("steps").get_tensor()).tolist()
+    [3]
+    """
     _load(
         "load_persistables", executor, dirname, main_program, None, is_persistable, filename, scope
     )

@@ -105,6 +105,18 @@ def no_grad(func=None):
 
     Applies to this thread until the end of the block, also after an exception.
 
+    Parameters
+    ----------
+    func : callable, optional
+        A function to decorate; None: a context manager, or a decorator.
+
+    Returns
+    -------
+    callable or context manager
+        The decorated function, or what ``with`` takes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.to_variable([2.0])
     >>> w.stop_gradient = False

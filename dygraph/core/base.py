@@ -153,11 +153,18 @@ def get_default_dtype():
 
 
 def in_dygraph_mode():
-    """True: calls of `dygraph` compute at once, inside `guard` and outside.
+    """Whether calls of `dygraph` compute at once: always, inside `guard` and outside.
 
     For code written for Fluid. Programs are described with `static`, depending on the type of the
     arguments, not on a mode.
 
+    Returns
+    -------
+    bool
+        True.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.in_dygraph_mode()
     True

@@ -25,8 +25,10 @@ class BackwardStrategy(Shown):
     """Fluid's option for the order in which gradients are added.
 
     Here they are always added in the order of the calls, newest first, so equal runs give equal
-    bits; `sort_sum_gradient` has no effect.
+    bits; `sort_sum_gradient` has no effect. ---
 
+    Examples
+    --------
     >>> import dygraph
     >>> strategy = dygraph.BackwardStrategy()
     >>> strategy.sort_sum_gradient = True
@@ -58,8 +60,15 @@ _before = _Before()
 
 
 def enabled():
-    """True: calls of `dygraph` compute at once, as `in_dygraph_mode` says.
+    """Whether calls of `dygraph` compute at once, as `in_dygraph_mode` says.
 
+    Returns
+    -------
+    bool
+        True.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.enabled()
     True
@@ -68,17 +77,22 @@ def enabled():
 
 
 def enable_dygraph(place=None):
-    """Set the default place of this thread until `disable_dygraph`. None keeps the current one.
+    """Set the default place of this thread until `disable_dygraph`.
 
     `dygraph.guard` does so for a block. Calls of `dygraph` compute without this function, too;
     functions of ``static.layers`` that take no Variable compute as inside a guard.
 
+    Parameters
+    ----------
+    place : CPUPlace or CUDAPlace, optional
+        None: the current one.
+
     Raises
     ------
     ArgumentTypeError
-        For an argument that is no place.
+        `place` is no place.
     PreconditionNotMetError, UnimplementedError
-        For a place whose backend is not built.
+        The backend of the place is not built.
 
     Examples
     --------
@@ -104,8 +118,10 @@ def enable_dygraph(place=None):
 
 
 def disable_dygraph():
-    """Restore the place from before `enable_dygraph`. Calls of `dygraph` still compute at once.
+    """Restore the place from before `enable_dygraph`. Calls of `dygraph` still compute at once. ---
 
+    Examples
+    --------
     >>> import dygraph
     >>> before = dygraph.to_variable([1.0]).place
     >>> dygraph.enable_dygraph(dygraph.CPUPlace())

@@ -6,50 +6,19 @@ not used, since an eager call has no name.
 
 from dygraph import _core, nets
 from dygraph.core import check
-from dygraph.core.size_lists import beside, is_open, matching, sizes_of
+from dygraph.core.size_lists import beside, sizes_of
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.functions import creation, images
-from dygraph.functions.creation import arange
+from dygraph.functions import creation
 from dygraph.functions.random import drawn
 from dygraph.functions.reductions import reduced, reduced_in_run
 
 __all__ = [
-    "adaptive_pool2d",
-    "adaptive_pool3d",
-    "addcmul",
-    "argmax",
-    "argmin",
-    "clamp",
-    "elementwise_equal",
-    "fsp_matrix",
-    "gaussian_random_batch_size_like",
-    "has_inf",
-    "has_nan",
-    "hsigmoid",
-    "image_resize",
-    "image_resize_short",
-    "l2_normalize",
-    "lod_append",
-    "meshgrid",
-    "nonzero",
-    "rank",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "resize_bilinear",
-    "resize_nearest",
-    "resize_trilinear",
-    "scatter_nd",
-    "sequence_first_step",
-    "sequence_last_step",
-    "sigmoid_focal_loss",
-    "sums",
+    "addcmul", "argmax", "argmin", "clamp", "elementwise_equal", "gaussian_random_batch_size_like",
+    "has_inf", "has_nan", "l2_normalize", "lod_append", "meshgrid", "nonzero", "rank", "reduce_all",
+    "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    "scatter_nd", "sequence_first_step", "sequence_last_step", "sums",
     "uniform_random_batch_size_like",
-]
+]  # fmt: skip
 
 ops = _core.ops
 lod_append = nets.lod_append
@@ -59,7 +28,43 @@ sequence_first_step, sequence_last_step = nets.sequence_first_step, nets.sequenc
 # Reductions ---------------------------------------------------------------------------------------
 
 
-def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
+_NUMBERS = "float32, float64, int32 or int64"
+_REDUCTION = """The {what} over axes.
+
+Parameters
+----------
+input : Variable
+    Any shape; {kind}.
+dim : int, list of int or Variable, optional
+    The axes to reduce; negative ones count from the end. None or an empty list: all.
+keep_dim : bool, default False
+    Whether the axes stay, with size 1.
+name : str, optional
+    The name of the result in a program; an eager call does not use it.
+
+Returns
+-------
+Variable
+    The shape of `input` without the axes, or with size 1 there; {gives}.
+
+Raises
+------
+InvalidArgumentError
+    `dim` names an axis twice.
+OutOfRangeError
+    `input` has no such axis.
+
+Examples
+--------
+>>> import dygraph
+>>> x = dygraph.to_variable({rows})
+>>> dygraph.ops.{name}(x, dim=0).tolist()
+{result}
+"""
+
+
+def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]", kind=_NUMBERS,
+               gives="the type of `input`"):  # fmt: skip
     """The function of an operator; its help shows that `rows` over axis 0 give `result`."""
 
     def function(input, dim=None, keep_dim=False, name=None):
@@ -74,28 +79,28 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
         return reduced(operator, input, dims, bool(keep_dim))
 
     function.__name__ = function.__qualname__ = operator
-    function.__doc__ = (
-        f"The {what} over `dim`: an axis or several; None or none: over all, giving shape ``()``."
-        f"{' Of integers it is a float32.' if what == 'mean' else ''}"
-        "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
-        " many.\n\n"
-        f">>> import dygraph\n>>> x = dygraph.to_variable({rows})\n"
-        f">>> dygraph.ops.{operator}(x, dim=0).tolist()\n{result}"
+    function.__doc__ = _REDUCTION.format(
+        name=operator, what=what, kind=kind, gives=gives, rows=rows, result=result
     )
     return function
 
 
 reduce_sum = _reduction("reduce_sum", "sum", "[4.0, 6.0]")
-reduce_mean = _reduction("reduce_mean", "mean", "[2.0, 3.0]")
+reduce_mean = _reduction(
+    "reduce_mean", "mean", "[2.0, 3.0]",
+    gives="the type of `input`, float32 for integers",
+)  # fmt: skip
 reduce_max = _reduction("reduce_max", "greatest element", "[3.0, 4.0]")
 reduce_min = _reduction("reduce_min", "least element", "[1.0, 2.0]")
 reduce_prod = _reduction("reduce_prod", "product", "[3.0, 8.0]")
 reduce_all = _reduction(
-    "reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]"
-)
+    "reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]",
+    kind="bool", gives="bool",
+)  # fmt: skip
 reduce_any = _reduction(
-    "reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]"
-)
+    "reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]",
+    kind="bool", gives="bool",
+)  # fmt: skip
 
 
 def _axis(axis, x, what):
@@ -103,10 +108,30 @@ def _axis(axis, x, what):
 
 
 def argmax(x, axis=0):
-    """The index of the greatest element along `axis`, int64; the first of several.
+    """The index of the greatest element along an axis; the first of equal ones.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis; a floating point or integer type.
+    axis : int, default 0
+        Negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        int64, the shape of `x` without the axis.
+
+    Raises
+    ------
+    OutOfRangeError
+        `x` has no such axis.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.argmax(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.argmax(to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
     [1, 0]
     """
     check.variable(x, "argmax: x")
@@ -114,10 +139,30 @@ def argmax(x, axis=0):
 
 
 def argmin(x, axis=0):
-    """The index of the least element along `axis`, int64; the first of several.
+    """The index of the least element along an axis; the first of equal ones.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis; a floating point or integer type.
+    axis : int, default 0
+        Negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        int64, the shape of `x` without the axis.
+
+    Raises
+    ------
+    OutOfRangeError
+        `x` has no such axis.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.argmin(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.argmin(to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
     [0, 1]
     """
     check.variable(x, "argmin: x")
@@ -125,11 +170,26 @@ def argmin(x, axis=0):
 
 
 def sums(input, out=None):
-    """The sum of a list of variables of one shape; `out`, if given, is set to it.
+    """The sum of a list of variables, added from the first to the last.
 
+    Parameters
+    ----------
+    input : list of Variable
+        Of one shape and type: float32, float64, int32 or int64.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+
+    Returns
+    -------
+    Variable
+        Their shape and type.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
-    [2.0, 2.0]
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.sums([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()
+    [11.0, 22.0]
     """
     total = ops.sum([input] if isinstance(input, _core.Variable) else list(input))
     if out is None:
@@ -138,28 +198,66 @@ def sums(input, out=None):
 
 
 def has_inf(x):
-    """True where an element is infinite: one bool.
+    """Whether any element is infinite: one answer for all.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape; a floating point type.
+
+    Returns
+    -------
+    Variable
+        One bool, of shape ``()``.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.has_inf(dygraph.to_variable([1.0, float("inf")])).item()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.has_inf(to_variable([1.0, float("inf")])).item()
     True
     """
     return ops.reduce_any(ops.isinf_v2(x), dim=[0], reduce_all=True)
 
 
 def has_nan(x):
-    """True where an element is no number: one bool.
+    """Whether any element is NaN: one answer for all.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape; a floating point type.
+
+    Returns
+    -------
+    Variable
+        One bool, of shape ``()``.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.has_nan(dygraph.to_variable([1.0, float("inf")])).item()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.has_nan(to_variable([1.0, float("inf")])).item()
     False
     """
     return ops.reduce_any(ops.isnan_v2(x), dim=[0], reduce_all=True)
 
 
 def rank(input):
-    """The number of axes, as a 0-d int32 variable.
+    """The number of axes.
 
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+
+    Returns
+    -------
+    Variable
+        One int32, of shape ``()``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.ops.rank(dygraph.ones([2, 3])).item()
     2
@@ -171,10 +269,29 @@ def rank(input):
 
 
 def clamp(input, min=None, max=None, output=None, name=None):
-    """Every element clipped to [min, max]; None: no bound. `output` is set to it.
+    """Each element moved into [min, max].
 
+    Parameters
+    ----------
+    input : Variable
+        Any shape; float32, float64, int32 or int64.
+    min, max : float, optional
+        The bounds; None: no bound.
+    output : Variable, optional
+        A variable of the type of `input`, which the result is written to and returned.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.clamp(to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
     [0.0, 0.5, 1.0]
     """
     clipped = check.variable(input, "clamp: input").clip(min, max)
@@ -182,48 +299,114 @@ def clamp(input, min=None, max=None, output=None, name=None):
 
 
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
-    """``input + value * tensor1 * tensor2``; `out`, if given, is set to it.
+    """``input + value * tensor1 * tensor2``, element by element.
 
+    Parameters
+    ----------
+    input, tensor1, tensor2 : Variable
+        Of shapes that broadcast; of one type.
+    value : float, default 1.0
+        The factor of the product.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that the three broadcast to, of their type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `value` is not a number.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> one = dygraph.ones([2])
-    >>> dygraph.ops.addcmul(one, one, one, value=3.0).tolist()
-    [4.0, 4.0]
+    >>> from dygraph import to_variable
+    >>> x, y = to_variable([1.0, 2.0]), to_variable([3.0, 4.0])
+    >>> dygraph.ops.addcmul(x, x, y, value=0.5).tolist()
+    [2.5, 6.0]
     """
     total = input + tensor1 * tensor2 * check.number(value, "addcmul: value")
     return total if out is None else check.variable(out, "addcmul: out").copy_(total)
 
 
 def elementwise_equal(x, y, name=None):
-    """``x == y``, element by element.
+    """Whether ``x == y``, element by element. NaN equals nothing.
 
+    Parameters
+    ----------
+    x, y : Variable
+        Of one type, any one; of shapes that broadcast.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        bool, of the shape that `x` and `y` broadcast to.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> x, y = dygraph.to_variable([1, 2, 3]), dygraph.to_variable([1, 0, 3])
-    >>> dygraph.ops.elementwise_equal(x, y).tolist()
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.elementwise_equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()
     [True, False, True]
     """
     return ops.equal(x, y)
 
 
 def meshgrid(*inputs):
-    """The coordinates of the points of a grid: the first input runs along the first axis.
+    """The coordinates of the points of a grid: ``out[i][k_0, k_1, ...] = inputs[i][k_i]``.
 
-    `dygraph.meshgrid` follows NumPy, whose first input runs along the second axis.
+    The first input runs along the first axis. `dygraph.meshgrid` follows NumPy, whose first input
+    runs along the second axis.
 
+    Parameters
+    ----------
+    *inputs : Variable
+        One axis each, any one type.
+
+    Returns
+    -------
+    list of Variable
+        One for each input, in the shape of the grid.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> import dygraph.ops as F
-    >>> x, y = F.meshgrid(dygraph.arange(2), dygraph.arange(3))
-    >>> x.shape, y.numpy().tolist()
-    ((2, 3), [[0, 1, 2], [0, 1, 2]])
+    >>> from dygraph import to_variable
+    >>> x, y = dygraph.ops.meshgrid(to_variable([1, 2]), to_variable([5, 6, 7]))
+    >>> x.tolist(), y.tolist()
+    ([[1, 1, 1], [2, 2, 2]], [[5, 6, 7], [5, 6, 7]])
     """
     return creation.meshgrid(*inputs, indexing="ij")
 
 
 def nonzero(input, as_tuple=False):
-    """The indices of the elements that are not 0: ``[count, axes]``, or a column for each axis.
+    """The indices of the elements that are not 0, in order.
 
+    Parameters
+    ----------
+    input : Variable
+        At least one axis, any type.
+    as_tuple : bool, default False
+        Whether to give a column of indices for each axis.
+
+    Returns
+    -------
+    Variable, or tuple of Variable
+        int64 ``[count, axes]``; with `as_tuple` one ``[count, 1]`` for each axis.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.nonzero(dygraph.to_variable([0.0, 3.0, 4.0])).tolist()
-    [[1], [2]]
+    >>> from dygraph import to_variable
+    >>> dygraph.ops.nonzero(to_variable([[0.0, 3.0], [4.0, 0.0]])).tolist()
+    [[0, 1], [1, 0]]
     """
     check.variable(input, "nonzero: input")
     places = ops.where_index(input if input.dtype == _core.bool_ else input != 0)
@@ -233,11 +416,30 @@ def nonzero(input, as_tuple=False):
 
 
 def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with `updates` added at the positions of `index`.
+    """Zeros with `updates` added at the places that the rows of `index` give.
 
+    Parameters
+    ----------
+    index : Variable
+        int32 or int64 ``[..., k]``; negative numbers count from the end.
+    updates : Variable
+        ``index.shape[:-1] + shape[k:]``; a floating point or integer type.
+    shape : list of int
+        The shape of the result.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Of `shape`, with the type of `updates`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> places, values = dygraph.to_variable([[1], [3], [1]]), dygraph.to_variable([9.0, 7.0, 1.0])
-    >>> dygraph.ops.scatter_nd(places, values, [4]).tolist()
+    >>> from dygraph import to_variable
+    >>> x, y = to_variable([[1], [3], [1]]), to_variable([9.0, 7.0, 1.0])
+    >>> dygraph.ops.scatter_nd(x, y, [4]).tolist()
     [0.0, 10.0, 0.0, 7.0]
     """
     check.variable(updates, "scatter_nd: updates")
@@ -248,218 +450,42 @@ def scatter_nd(index, updates, shape, name=None):
 
 
 def l2_normalize(x, axis, epsilon=1e-12, name=None):
-    """``x / sqrt(sum(x^2) + epsilon)`` along `axis`, or along the only axis.
+    """``x / sqrt(sum(x^2) + epsilon)``, the sum along `axis`.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis; float32 or float64.
+    axis : int
+        Negative ones count from the end; of a vector any one means its only axis.
+    epsilon : float, default 1e-12
+        Keeps the divisor above 0.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    OutOfRangeError
+        `x` has no such axis.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.ops.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
-    array([0.6, 0.8], dtype=float32)
+    >>> from dygraph import to_variable
+    >>> [round(v, 4) for v in dygraph.ops.l2_normalize(to_variable([3.0, 4.0]), 0).tolist()]
+    [0.6, 0.8]
     """
     check.variable(x, "l2_normalize: x")
     axis = 0 if x.ndim == 1 else check.axis(axis, x.ndim, "l2_normalize: axis")
     return ops.norm(x, axis=axis, epsilon=check.number(epsilon, "l2_normalize: epsilon", 0))
 
 
-def fsp_matrix(x, y):
-    """Products of the channels of two images: ``out[b] = x[b] y[b]^T / (height * width)``.
-
-    Yim and others, "A gift from knowledge distillation", 2017.
-
-    Parameters
-    ----------
-    x, y : Variable
-        ``[batch, channels, height, width]``, of one size except for the channels.
-
-    Returns
-    -------
-    Variable
-        ``[batch, channels of x, channels of y]``.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x, y = dygraph.ones([1, 2, 3, 3]), dygraph.full([1, 1, 3, 3], 5.0)
-    >>> dygraph.ops.fsp_matrix(x, y).tolist()
-    [[[5.0], [5.0]]]
-    """
-    shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
-    one, two = shapes
-    if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
-        rule = (
-            "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
-            f"only, got {list(one)} and {list(two)}"
-        )
-        if is_open(x) or is_open(y):
-            raise check.open_size(rule, "Declare the others alike", InvalidArgumentError)
-        raise InvalidArgumentError(rule)
-    if is_open(x) or is_open(y):  # the run finds sizes that differ
-        y = ops.concat([x.detach(), y], axis=1)[:, sizes_of(x)[1] :]
-    whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
-    height, width = sizes_of(x)[2:]
-    if type(height * width) is int:
-        return whole / float(max(height * width, 1))
-    return whole / (height * width)
-
-
-# Images -------------------------------------------------------------------------------------------
-
-
-def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
-    if out_shape is not None:  # as in Fluid, sizes override a scale
-        sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
-        return images.interpolate(input, sizes, None, mode, align_corners, align_mode, data_format)
-    if scale is None:
-        raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
-    scale = scale.item() if isinstance(scale, _core.Variable) else scale
-    return images.interpolate(input, None, scale, mode, align_corners, align_mode, data_format)
-
-
-def image_resize(
-    input,
-    out_shape=None,
-    scale=None,
-    name=None,
-    resample="BILINEAR",
-    actual_shape=None,
-    align_corners=True,
-    align_mode=1,
-    data_format="NCHW",
-):
-    """Resize images ``[batch, channels, height, width]``, or volumes for ``'TRILINEAR'``.
-
-    Parameters
-    ----------
-    input : Variable
-    out_shape : list of int or Variable, optional
-        Spatial sizes of the result; overrides `scale`.
-    scale : float or Variable, optional
-    resample : 'BILINEAR', 'NEAREST' or 'TRILINEAR'
-    actual_shape : Variable, optional
-        Overrides `out_shape`.
-    align_corners : bool
-    align_mode : 0 or 1
-    data_format : 'NCHW' or 'NHWC', for volumes 'NCDHW' or 'NDHWC'
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.ops.image_resize(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
-    (1, 3, 8, 6)
-    """
-    names = {"BILINEAR": "bilinear", "NEAREST": "nearest", "TRILINEAR": "trilinear"}
-    mode = names[check.choice(resample, tuple(names), "image_resize: resample")]
-    formats = ("NCDHW", "NDHWC") if mode == "trilinear" else ("NCHW", "NHWC")
-    check.choice(data_format, formats, f"image_resize: data_format for {resample}")
-    sizes = out_shape if actual_shape is None else actual_shape
-    return _resized(
-        input, sizes, scale, mode, align_corners, align_mode, data_format, "image_resize"
-    )
-
-
-def resize_bilinear(
-    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
-    align_mode=1, data_format="NCHW",
-):  # fmt: skip
-    """`image_resize` by weighted means of four pixels.
-
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
-    >>> dygraph.ops.resize_bilinear(x, out_shape=[1, 3]).tolist()
-    [[[[1.0, 2.0, 3.0]]]]
-    """
-    return image_resize(
-        input, out_shape, scale, name, "BILINEAR", actual_shape, align_corners, align_mode,
-        data_format,
-    )  # fmt: skip
-
-
-def resize_nearest(
-    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
-    data_format="NCHW",
-):  # fmt: skip
-    """`image_resize` that takes the nearest pixel.
-
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
-    >>> dygraph.ops.resize_nearest(x, out_shape=[1, 4]).tolist()
-    [[[[1.0, 1.0, 3.0, 3.0]]]]
-    """
-    return image_resize(
-        input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format
-    )
-
-
-def resize_trilinear(
-    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
-    align_mode=1, data_format="NCDHW",
-):  # fmt: skip
-    """`image_resize` of volumes by weighted means of eight cells.
-
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[[[[1.0]], [[3.0]]]]])
-    >>> dygraph.ops.resize_trilinear(x, out_shape=[3, 1, 1]).tolist()
-    [[[[[1.0]], [[2.0]], [[3.0]]]]]
-    """
-    return image_resize(
-        input, out_shape, scale, name, "TRILINEAR", actual_shape, align_corners, align_mode,
-        data_format,
-    )  # fmt: skip
-
-
-def image_resize_short(input, out_short_len, resample="BILINEAR"):
-    """`image_resize` to a shorter side of `out_short_len`, with the proportions kept.
-
-    >>> import dygraph
-    >>> dygraph.ops.image_resize_short(dygraph.ones([1, 1, 4, 6]), 8).shape
-    (1, 1, 8, 12)
-    """
-    images.require_axes(input, 2, "image_resize_short")
-    short = check.integer(out_short_len, "image_resize_short: out_short_len", 1)
-    sizes = [check.known_size(input, axis, "image_resize_short") for axis in (2, 3)]
-    least = min(sizes)
-    if least < 1:
-        raise InvalidArgumentError(
-            f"image_resize_short: there must be pixels, got shape {list(input.shape)}"
-        )
-    return image_resize(
-        input, [int(n * (short / least) + 0.5) for n in sizes], None, None, resample
-    )
-
-
-def _adaptive(axes, input, pool_size, pool_type, require_index, owner):
-    check.choice(pool_type, ("max", "avg"), f"{owner}: pool_type")
-    if pool_type == "max":
-        pool = images.adaptive_max_pool2d if axes == 2 else images.adaptive_max_pool3d
-        return pool(input, pool_size, bool(require_index))
-    if require_index:
-        raise InvalidArgumentError(f"{owner}: require_index must be False for 'avg', got True")
-    pool = images.adaptive_avg_pool2d if axes == 2 else images.adaptive_avg_pool3d
-    return pool(input, pool_size)
-
-
-def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool images of any size to `pool_size`; with `require_index` the indices as well.
-
-    >>> import dygraph
-    >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
-    >>> dygraph.ops.adaptive_pool2d(x, [2, 1], "avg").tolist()
-    [[[[1.0], [4.0]]]]
-    """
-    return _adaptive(2, input, pool_size, pool_type, require_index, "adaptive_pool2d")
-
-
-def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool volumes of any size to `pool_size`; with `require_index` the indices as well.
-
-    >>> import dygraph
-    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
-    >>> dygraph.ops.adaptive_pool3d(x, 1).tolist()
-    [[[[[7.0]]]]]
-    """
-    return _adaptive(3, input, pool_size, pool_type, require_index, "adaptive_pool3d")
-
-
-# Random numbers
-# ----------------------------------------------------------------------------------------
+# Random numbers -----------------------------------------------------------------------------------
 
 
 def _like(input, shape, input_dim_idx, output_dim_idx, owner):
@@ -477,12 +503,41 @@ def _like(input, shape, input_dim_idx, output_dim_idx, owner):
 def uniform_random_batch_size_like(
     input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
 ):
-    """Uniform samples from [min, max) in `shape`, with the batch size of `input`.
+    """Random numbers from [min, max), with one size taken from `input`.
 
+    Parameters
+    ----------
+    input : Variable
+        Gives one size.
+    shape : list of int
+        The sizes; that at `output_dim_idx` is not read.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+    input_dim_idx : int, default 0
+        The axis of `input` that gives the size.
+    output_dim_idx : int, default 0
+        The axis of the result that takes it.
+    min, max : float, default -1.0
+        The range, by default -1 to 1.
+    seed : int, default 0
+        0: the library's generator. Others give the same numbers at each call.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `shape` is no list of sizes.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> x = dygraph.ones([5, 2])
-    >>> dygraph.ops.uniform_random_batch_size_like(x, [-1, 3]).shape
-    (5, 3)
+    >>> x = dygraph.ops.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3])
+    >>> x.shape, bool(((x >= -1.0) & (x < 1.0)).all())
+    ((5, 3), True)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
     owner = "uniform_random_batch_size_like"
@@ -493,90 +548,44 @@ def uniform_random_batch_size_like(
 def gaussian_random_batch_size_like(
     input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
 ):
-    """Samples of a normal distribution in `shape`, with the batch size of `input`.
+    """Random numbers of the normal distribution, with one size taken from `input`.
 
+    Parameters
+    ----------
+    input : Variable
+        Gives one size.
+    shape : list of int
+        The sizes; that at `output_dim_idx` is not read.
+    input_dim_idx : int, default 0
+        The axis of `input` that gives the size.
+    output_dim_idx : int, default 0
+        The axis of the result that takes it.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    seed : int, default 0
+        0: the library's generator. Others give the same numbers at each call.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `shape` is no list of sizes.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> x = dygraph.ones([5, 2])
-    >>> dygraph.ops.gaussian_random_batch_size_like(x, [-1, 3]).shape
+    >>> dygraph.ops.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
     (5, 3)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
     owner = "gaussian_random_batch_size_like"
     with beside(input):
         return drawn("gaussian_random", sizes, owner, dtype=dtype, mean=mean, std=std, seed=seed)
-
-
-# Losses -------------------------------------------------------------------------------------------
-
-
-def hsigmoid(
-    input, label, weight, bias=None, num_classes=2, path_table=None, path_code=None,
-    is_sparse=False,
-):  # fmt: skip
-    """Hierarchical sigmoid loss (Morin and Bengio, 2005), ``[rows, 1]``.
-
-    Fluid's function makes its parameters, as `dygraph.nn.HSigmoid` does; here they are arguments:
-    `weight` ``[num_classes - 1, D]`` and `bias` ``[num_classes - 1, 1]``.
-
-    >>> import dygraph
-    >>> x, weight = dygraph.ones([1, 3]), dygraph.zeros([1, 3])
-    >>> loss = dygraph.ops.hsigmoid(x, dygraph.to_variable([[1]]), weight)
-    >>> round(loss.item(), 4)  # one turn, even chances: log(2)
-    0.6931
-    """
-    return ops.hierarchical_sigmoid(
-        input, weight, label, path_table=path_table, path_code=path_code, bias=bias,
-        num_classes=check.integer(num_classes, "hsigmoid: num_classes", 2),
-        is_sparse=bool(is_sparse),
-    )  # fmt: skip
-
-
-def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
-    """Focal loss of detection, element by element (Lin and others, 2017).
-
-    ``-alpha (1 - p)^gamma log(p) / fg_num`` where the column, counted from 1, is the row's label,
-    else ``-(1 - alpha) p^gamma log(1 - p) / fg_num``, with ``p = sigmoid(x)``. Rows labelled -1 do
-    not count.
-
-    Parameters
-    ----------
-    x : Variable
-        ``[rows, classes]``.
-    label : Variable
-        ``[rows, 1]`` of integers: 0 for the background, -1 to ignore a row.
-    fg_num : Variable
-        The number of foreground rows: one integer.
-
-    Returns
-    -------
-    Variable
-        ``[rows, classes]``.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> one = dygraph.to_variable([[1]])
-    >>> loss = dygraph.ops.sigmoid_focal_loss(dygraph.zeros([1, 1]), one, one)
-    >>> round(loss.item(), 4)  # 0.25 * 0.5^2 * log(2)
-    0.0433
-    """
-    for name, value in (("x", x), ("label", label), ("fg_num", fg_num)):
-        check.variable(value, f"sigmoid_focal_loss: {name}")
-    fits = x.ndim == label.ndim == 2 and check.may_be_equal(label.shape[0], x.shape[0])
-    if not (fits and check.may_be_equal(label.shape[1], 1)):
-        raise InvalidArgumentError(
-            "sigmoid_focal_loss: x must be [rows, classes] and label [rows, 1], got "
-            f"{list(x.shape)} and {list(label.shape)}"
-        )
-    gamma = check.number(gamma, "sigmoid_focal_loss: gamma", 0)
-    alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
-    label = matching(x[:, :1].astype(label.dtype), label)
-    with beside(x):
-        columns = arange(1, sizes_of(x)[1] + 1).astype(label.dtype)
-    hit = ops.equal(label, columns).astype(x.dtype)
-    counts = ops.not_equal(label, _core.literal(-1, label.dtype)).astype(x.dtype)
-    many = ops.elementwise_max(fg_num, _core.literal(1, fg_num.dtype)).astype(x.dtype)
-    p = ops.sigmoid(x)
-    right = (1.0 - p) ** gamma * ops.logsigmoid(x) * alpha
-    wrong = p**gamma * ops.logsigmoid(-x) * (1.0 - alpha)
-    return -(hit * right + (1.0 - hit) * counts * wrong) / many

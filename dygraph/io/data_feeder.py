@@ -234,16 +234,28 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
 
 
 def create_random_int_lodtensor(recursive_seq_lens, base_shape, place=None, low=0, high=1):
-    """A Variable with LoD of random int64 in [low, high], Fluid's function of that name.
+    """A Variable with LoD of random integers from `low` to `high`.
 
     Parameters
     ----------
     recursive_seq_lens : list of list of int
+        The lengths of the sequences, level by level.
     base_shape : list of int
-        Shape of a row.
-    place : Place, optional
-    low, high : int
-        The bounds; both are included.
+        The shape of a row.
+    place : CPUPlace or CUDAPlace, optional
+        None: the current one.
+    low, high : int, default 0
+        The bounds, by default 0 and 1; both may be drawn.
+
+    Returns
+    -------
+    Variable
+        int64, as many rows as the lengths of the last level add up to.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `high` is below `low`.
 
     Examples
     --------

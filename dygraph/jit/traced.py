@@ -253,6 +253,16 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
 def declarative(dygraph_func=None):
     """The same as :func:`to_static`, under Fluid's name.
 
+    Parameters
+    ----------
+    dygraph_func : callable, optional
+        The function to capture; None: a decorator.
+
+    Returns
+    -------
+    Captured or callable
+        What :func:`to_static` returns.
+
     Examples
     --------
     >>> import dygraph

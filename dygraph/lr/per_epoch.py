@@ -33,9 +33,19 @@ class _ByEpoch(Schedule):
 
 
 class StepDecay(_ByEpoch):
-    """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``step()`` after
-    each epoch.
+    """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``step()`` after each epoch.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of the first epochs.
+    step_size : int
+        The epochs of one rate, at least 1.
+    decay_rate : float, default 0.1
+        The factor, below 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.StepDecay(1.0, step_size=2, decay_rate=0.5)
     >>> for _ in range(4):
@@ -57,9 +67,26 @@ class StepDecay(_ByEpoch):
 
 
 class MultiStepDecay(_ByEpoch):
-    """``learning_rate * decay_rate^k`` after k of the `milestones`. Call ``step()`` after
-    each epoch.
+    """``learning_rate * decay_rate^k`` after k of the `milestones`.
 
+    Call ``step()`` after each epoch.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of the first epochs.
+    milestones : list of int
+        The epochs at which the rate changes, in ascending order.
+    decay_rate : float, default 0.1
+        The factor, below 1.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The milestones do not rise.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.MultiStepDecay(1.0, milestones=[1, 3], decay_rate=0.5)
     >>> for _ in range(4):
@@ -89,6 +116,15 @@ class MultiStepDecay(_ByEpoch):
 class LambdaDecay(_ByEpoch):
     """``learning_rate * lr_lambda(epoch)``. Call ``step()`` after each epoch.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The factor of all rates.
+    lr_lambda : callable
+        Takes the number of the epoch, returns a number.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.LambdaDecay(1.0, lambda epoch: 1 / (epoch + 1))
     >>> rate.step()
@@ -117,11 +153,36 @@ def _below_one(what, value):
 class ReduceLROnPlateau(Schedule):
     """Reduces the rate by `decay_rate` when the loss has not improved for `patience` steps.
 
-    Call ``step(loss)`` after each epoch. Better means ``loss < best * (1 - threshold)`` for
-    `threshold_mode` 'rel', ``loss < best - threshold`` for 'abs'; with `mode` 'max' the reverse.
-    After a reduction `cooldown` steps are not counted. Reductions of at most `eps` are skipped; the
-    rate stays at or above `min_lr`.
+    Call ``step(loss)`` after each epoch.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The first rate.
+    mode : str, default "min"
+        ``"min"``: less is better. ``"max"``: more is better.
+    decay_rate : float, default 0.1
+        The factor of a reduction, below 1.
+    patience : int, default 10
+        How many steps without improvement are allowed.
+    verbose : bool, default False
+        Whether to print each reduction.
+    threshold : float, default 0.0001
+        How much better counts as an improvement.
+    threshold_mode : str, default "rel"
+        ``"rel"``: better than ``best * (1 - threshold)``. ``"abs"``: better than ``best -
+        threshold``.
+    cooldown : int, default 0
+        How many steps after a reduction are not counted.
+    min_lr : float, default 0
+        The least rate.
+    eps : float, default 1e-08
+        Smaller reductions are left out.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.ReduceLROnPlateau(1.0, decay_rate=0.5, patience=1)
     >>> for loss in (3.0, 2.0, 2.0, 2.0):

@@ -74,9 +74,27 @@ class LearningRateDecay(Schedule):
 
 
 class NoamDecay(LearningRateDecay):
-    """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` (Vaswani and others,
-    2017).
+    """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` for step n.
 
+    The rate of the Transformer (Vaswani and others, 2017).
+
+    Parameters
+    ----------
+    d_model : float
+        The width of the model, above 0.
+    warmup_steps : float
+        For how many steps the rate rises, above 0.
+    begin : int, default 1
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+    learning_rate : float, default 1.0
+        The factor of all.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.NoamDecay(d_model=4, warmup_steps=4)
     >>> [rate() for _ in range(4)]
@@ -97,8 +115,28 @@ class NoamDecay(LearningRateDecay):
 
 
 class PiecewiseDecay(LearningRateDecay):
-    """``values[i]`` until ``step_num`` reaches ``boundaries[i]``, then the last of `values`.
+    """``values[i]`` until the step reaches ``boundaries[i]``, then the last of `values`.
 
+    Parameters
+    ----------
+    boundaries : list of int
+        The steps at which the rate changes, in ascending order.
+    values : list of float
+        The rates, one more than boundaries.
+    begin : int
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The lengths do not fit, or the boundaries do not rise.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1], begin=0)
     >>> [rate() for _ in range(4)]
@@ -150,9 +188,27 @@ class _ByDecaySteps(LearningRateDecay):
 
 
 class NaturalExpDecay(_ByDecaySteps):
-    """``learning_rate * exp(-decay_rate * n / decay_steps)``; `staircase` rounds the quotient
-    down.
+    """``learning_rate * exp(-decay_rate * n / decay_steps)`` for step n.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The unit of the steps, above 0.
+    decay_rate : float
+        How fast the rate falls, at least 0.
+    staircase : bool, default False
+        Whether to round ``n / decay_steps`` down.
+    begin : int, default 0
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.NaturalExpDecay(1.0, decay_steps=2, decay_rate=1.0, staircase=True)
     >>> [round(rate(), 4) for _ in range(4)]
@@ -164,8 +220,27 @@ class NaturalExpDecay(_ByDecaySteps):
 
 
 class ExponentialDecay(_ByDecaySteps):
-    """``learning_rate * decay_rate^(n / decay_steps)``; `staircase` rounds the quotient down.
+    """``learning_rate * decay_rate^(n / decay_steps)`` for step n.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The unit of the steps, above 0.
+    decay_rate : float
+        The factor of `decay_steps` steps, at least 0.
+    staircase : bool, default False
+        Whether to round ``n / decay_steps`` down.
+    begin : int, default 0
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)
     >>> [rate() for _ in range(4)]
@@ -177,9 +252,27 @@ class ExponentialDecay(_ByDecaySteps):
 
 
 class InverseTimeDecay(_ByDecaySteps):
-    """``learning_rate / (1 + decay_rate * n / decay_steps)``; `staircase` rounds the quotient
-    down.
+    """``learning_rate / (1 + decay_rate * n / decay_steps)`` for step n.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The unit of the steps, above 0.
+    decay_rate : float
+        How fast the rate falls, at least 0.
+    staircase : bool, default False
+        Whether to round ``n / decay_steps`` down.
+    begin : int, default 0
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.InverseTimeDecay(1.0, decay_steps=1, decay_rate=1.0)
     >>> [round(rate(), 4) for _ in range(4)]
@@ -191,9 +284,32 @@ class InverseTimeDecay(_ByDecaySteps):
 
 
 class PolynomialDecay(LearningRateDecay):
-    """``(learning_rate - end) * (1 - n / decay_steps)^power + end``, and `end_learning_rate` after
-    `decay_steps`; with `cycle` these are stretched to the next multiple that reaches n.
+    """From `learning_rate` to `end_learning_rate` by a power of the steps that are left.
 
+    ``(learning_rate - end) * (1 - n / decay_steps)^power + end`` for step n, and
+    `end_learning_rate` after `decay_steps`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The number of steps of the fall, above 0.
+    end_learning_rate : float, default 0.0001
+        The rate at its end.
+    power : float, default 1.0
+        1 is a line.
+    cycle : bool, default False
+        Whether the fall is stretched to the next multiple of `decay_steps` that reaches n.
+    begin : int, default 0
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.PolynomialDecay(1.0, decay_steps=4, end_learning_rate=0.0)
     >>> [rate() for _ in range(6)]
@@ -229,9 +345,27 @@ class PolynomialDecay(LearningRateDecay):
 
 
 class CosineDecay(LearningRateDecay):
-    """``learning_rate * (cos(pi * floor(n / step_each_epoch) / epochs) + 1) / 2`` (Loshchilov and
-    Hutter, 2017).
+    """``learning_rate * (cos(pi * epoch / epochs) + 1) / 2`` (Loshchilov and Hutter, 2017).
 
+    The epoch of step n is ``floor(n / step_each_epoch)``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    step_each_epoch : float
+        The steps of an epoch, above 0.
+    epochs : float
+        The epoch at which the rate is 0, above 0.
+    begin : int, default 0
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.CosineDecay(1.0, step_each_epoch=2, epochs=2)
     >>> [round(rate(), 4) for _ in range(4)]
@@ -250,9 +384,31 @@ class CosineDecay(LearningRateDecay):
 
 
 class LinearLrWarmup(LearningRateDecay):
-    """``start_lr + (end_lr - start_lr) * n / warmup_steps`` for n below `warmup_steps`, then
-    `learning_rate`: a number, or another of these schedules, which is asked from the start.
+    """``start_lr + (end_lr - start_lr) * n / warmup_steps`` up to `warmup_steps`, then
+    `learning_rate`.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The rate afterwards; another of these schedules is asked from the start.
+    warmup_steps : float
+        For how many steps the rate moves, above 0.
+    start_lr, end_lr : float
+        The rates at the ends of the line.
+    begin : int, default 1
+        The number of the first step.
+    step : int, default 1
+        How far each call advances.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `end_lr` is below `start_lr`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.LinearLrWarmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=1.0, begin=0)
     >>> [rate() for _ in range(4)]

@@ -48,11 +48,25 @@ def limits(min, max, owner):
 
 
 class ClipGradByValue(Shown):
-    """Clips every element to [min, max].
+    """Clips every element of a gradient to [min, max].
 
-    Takes two numbers in either order, since Fluid's versions differ: the smaller is `min`. ``max``
-    without `min` means [-max, max]. A sparse gradient stays sparse if 0 is in [min, max].
+    It takes two numbers in either order, since Fluid's versions differ: the smaller is `min`. A
+    sparse gradient stays sparse if 0 is in [min, max].
 
+    Parameters
+    ----------
+    min, max : float, optional
+        The bounds; one number alone means [-number, number].
+    need_clip : callable, optional
+        Takes a parameter, returns whether to clip its gradient; None: all.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The only number is negative.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([1.0, 1.0])
     >>> clip = dygraph.nn.ClipGradByValue(0.5)
@@ -92,6 +106,15 @@ class ClipGradByValue(Shown):
 class ClipGradByNorm(Shown):
     """Scales each gradient whose L2 norm exceeds `clip_norm` down to that norm.
 
+    Parameters
+    ----------
+    clip_norm : float
+        The greatest norm, at least 0.
+    need_clip : callable, optional
+        Takes a parameter, returns whether to clip its gradient; None: all.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
     >>> ((_, limited),) = dygraph.nn.ClipGradByNorm(0.5).clip([(w, gradient)])
@@ -116,8 +139,19 @@ class ClipGradByNorm(Shown):
 class ClipGradByGlobalNorm(ClipGradByNorm):
     """Scales all gradients by one factor, so that their global norm is at most `clip_norm`.
 
-    ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
+    ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013).
 
+    Parameters
+    ----------
+    clip_norm : float
+        The greatest norm, at least 0.
+    group_name : str, default "default_group"
+        Parameters whose `gradient_clip` rules have one group share one norm.
+    need_clip : callable, optional
+        Takes a parameter, returns whether to clip its gradient; None: all.
+
+    Examples
+    --------
     >>> import dygraph
     >>> v, w = dygraph.Parameter([1.0]), dygraph.Parameter([1.0])
     >>> pairs = [(v, dygraph.to_variable([3.0])), (w, dygraph.to_variable([4.0]))]

@@ -86,8 +86,14 @@ class Sequential(Layer):
 class LayerList(Layer):
     """A list whose layers are found by `parameters` and `state_dict`.
 
+    Parameters
+    ----------
+    sublayers : list of Layer, optional
+        The first layers.
+
     Examples
     --------
+    >>> from dygraph.static import layers
     >>> import dygraph
     >>> layers = dygraph.nn.LayerList([dygraph.nn.Linear(2, 2) for _ in range(3)])
     >>> len(layers), len(layers.parameters())
@@ -153,6 +159,18 @@ class LayerList(Layer):
 class ParameterList(Layer):
     """A list of parameters that `parameters` and `state_dict` find.
 
+    Parameters
+    ----------
+    parameters : list of Parameter, optional
+        The first parameters.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `parameters` is no list of them.
+
+    Examples
+    --------
     >>> import dygraph
     >>> pair = dygraph.nn.ParameterList([dygraph.Parameter([1.0]), dygraph.Parameter([2.0])])
     >>> len(pair.parameters()), pair[1].item()

@@ -550,10 +550,17 @@ class GRUUnit(Layer):
         Three times the width D of the hidden state.
     param_attr, bias_attr : ParamAttr, optional
         Of ``weight [D, 3 * D]`` and ``bias [1, 3 * D]``.
-    activation, gate_activation : str
+    activation, gate_activation : str, default "tanh"
         ``'identity'``, ``'sigmoid'``, ``'tanh'`` or ``'relu'``.
-    origin_mode : bool
+    origin_mode : bool, default False
         The update gate keeps the past.
+    dtype : str or dtype, optional
+        The type of the parameters; None: the default type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `size` is no multiple of 3.
 
     Examples
     --------

@@ -9,11 +9,29 @@ __all__ = ["Adadelta", "Adagrad", "DecayedAdagrad", "Ftrl", "RMSProp"]
 class Adagrad(Optimizer):
     """Steps decrease with the sum of past squares (Duchi and others, 2011).
 
-    ``moment = moment + grad * grad``,
-    ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``. A sparse gradient touches
-    its
-    rows only.
+    ``moment = moment + grad * grad``, ``param = param - learning_rate * grad / (sqrt(moment) +
+    epsilon)``. A sparse gradient touches its rows only.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    epsilon : float, default 1e-06
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+    initial_accumulator_value : float, default 0.0
+        The moment at the start, at least 0.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.Adagrad(0.5, parameter_list=[w])
@@ -48,9 +66,29 @@ class Adagrad(Optimizer):
 class DecayedAdagrad(Optimizer):
     """Adagrad with a running mean of the squares.
 
-    ``moment = decay * moment + (1 - decay) * grad * grad``,
-    ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``.
+    ``moment = decay * moment + (1 - decay) * grad * grad``, ``param = param - learning_rate * grad
+    / (sqrt(moment) + epsilon)``.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    decay : float, default 0.95
+        The share of the old mean, from 0 to 1.
+    epsilon : float, default 1e-06
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.DecayedAdagrad(0.5, decay=0.75, parameter_list=[w])
@@ -85,13 +123,26 @@ class DecayedAdagrad(Optimizer):
 class Adadelta(Optimizer):
     """Steps of the size of past steps (Zeiler, 2012).
 
-    ``g2 = rho * g2 + (1 - rho) * grad * grad``,
-    ``update = -sqrt((u2 + epsilon) / (g2 + epsilon)) * grad``,
-    ``u2 = rho * u2 + (1 - rho) * update * update``, ``param = param + update``.
+    ``g2 = rho * g2 + (1 - rho) * grad * grad``, ``update = -sqrt((u2 + epsilon) / (g2 + epsilon)) *
+    grad``, ``u2 = rho * u2 + (1 - rho) * update * update``, ``param = param + update``.
 
-    Notes
-    -----
-    The method has no learning rate: `learning_rate` is required as in Fluid, without effect.
+    Parameters
+    ----------
+    learning_rate : float
+        Required as in Fluid, without effect: the method has no learning rate.
+    epsilon : float, default 1e-06
+        Keeps the divisor above 0.
+    rho : float, default 0.95
+        The share of the old means, from 0 to 1.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
 
     Examples
     --------
@@ -130,10 +181,34 @@ class Adadelta(Optimizer):
 class RMSProp(Optimizer):
     """Steps divided by the root of a running mean of squares (Tieleman and Hinton, 2012).
 
-    ``s = rho * s + (1 - rho) * grad * grad``,
-    ``v = momentum * v + learning_rate * grad / sqrt(s + epsilon)``, ``param = param - v``. With
-    `centered` the square of a running mean of the gradient is taken from ``s`` under the root.
+    ``s = rho * s + (1 - rho) * grad * grad``, ``v = momentum * v + learning_rate * grad / sqrt(s +
+    epsilon)``, ``param = param - v``. With `centered` the square of a running mean of the gradient
+    is taken from ``s`` under the root.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    rho : float, default 0.95
+        The share of the old mean, from 0 to 1.
+    epsilon : float, default 1e-06
+        Keeps the divisor above 0.
+    momentum : float, default 0.0
+        The share of the old step, at least 0.
+    centered : bool, default False
+        Whether to divide by the deviation from the mean gradient.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.RMSProp(0.5, rho=0.75, parameter_list=[w])
@@ -173,11 +248,30 @@ class RMSProp(Optimizer):
 class Ftrl(Optimizer):
     """Follow the regularized leader, which makes sparse weights (McMahan and others, 2013).
 
-    ``n = s + grad * grad``,
-    ``z = z + grad - (n ** -lr_power - s ** -lr_power) / learning_rate * param``,
-    ``param = (l1 * sign(z) - z) / (n ** -lr_power / learning_rate + 2 * l2)`` where ``|z| > l1``,
-    else 0, and ``s = n``.
+    ``n = s + grad * grad``, ``z = z + grad - (n ** -lr_power - s ** -lr_power) / learning_rate *
+    param``, ``param = (l1 * sign(z) - z) / (n ** -lr_power / learning_rate + 2 * l2)`` where ``|z|
+    > l1``, else 0, and ``s = n``.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    l1, l2 : float, default 0.0
+        The decay towards 0 by size and by square, by default 0.
+    lr_power : float, default -0.5
+        How the rate falls with the squares.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> v, w = dygraph.Parameter([3.0]), dygraph.Parameter([0.5])
     >>> rule = dygraph.optimizer.Ftrl(1.0, l1=2.0, parameter_list=[v, w])

@@ -10,6 +10,20 @@ __all__ = ["SGD", "Dpsgd", "LarsMomentum", "Momentum"]
 class SGD(Optimizer):
     """``param = param - learning_rate * grad``. Accepts sparse gradients.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
     Examples
     --------
     >>> import dygraph
@@ -30,6 +44,24 @@ class Momentum(Optimizer):
     ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``, or
     with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``. Rows
     missing in a sparse gradient have a gradient of 0.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    momentum : float
+        The share of the old velocity, at least 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    use_nesterov : bool, default False
+        Whether to look ahead along the velocity.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
 
     Examples
     --------
@@ -67,11 +99,32 @@ class Momentum(Optimizer):
 class LarsMomentum(Optimizer):
     """Momentum with a rate for each parameter by the size of its weights (You and others, 2017).
 
-    ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay *
-    |param|)``, ``velocity = momentum * velocity + rate * (grad + lars_weight_decay *
-    param)``, ``param = param -
-    velocity``. If a norm or `lars_weight_decay` is 0, the rate is `learning_rate`.
+    ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay * |param|)``,
+    ``velocity = momentum * velocity + rate * (grad + lars_weight_decay * param)``, ``param = param
+    - velocity``. If a norm or `lars_weight_decay` is 0, the rate is `learning_rate`.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    momentum : float
+        The share of the old velocity, at least 0.
+    lars_coeff : float, default 0.001
+        The factor of the rates, at least 0.
+    lars_weight_decay : float, default 0.0005
+        The decay of the weights, at least 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([4.0])
     >>> rule = dygraph.optimizer.LarsMomentum(1.0, 0.9, 0.5, 0.5, parameter_list=[w])
@@ -114,6 +167,27 @@ class Dpsgd(Optimizer):
     The gradient is scaled down to the norm `clip`, and normal noise of standard deviation `sigma`,
     divided by `batch_size`, is added to each of its elements.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.001
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    clip : float, default 0.9
+        The greatest norm of a gradient.
+    batch_size : float, default 0.999
+        The size of the batches, above 0.
+    sigma : float, default 1e-08
+        The standard deviation of the noise.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `batch_size` is 0.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.Dpsgd(0.5, clip=1.0, batch_size=8.0, sigma=0.0, parameter_list=[w])

@@ -40,11 +40,34 @@ class _WithMoments(Optimizer):
 class Adam(_WithMoments):
     """Steps scaled by running moments of the gradient (Kingma and Ba, 2015).
 
-    ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``,
-    ``param = param - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
+    ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``, ``param = param -
+    learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
 
-    `lazy_mode` True updates only the rows of a sparse gradient; else the other rows have a gradient
-    of 0, and their moments decay.
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.001
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    beta1, beta2 : float, default 0.9
+        The shares of the old moments, below 1; by default 0.9 and 0.999.
+    epsilon : float, default 1e-08
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+    lazy_mode : bool, default False
+        Whether only the rows of a sparse gradient move; else the others have a gradient of 0, and
+        their moments decay.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A beta is 1.
 
     Examples
     --------
@@ -144,9 +167,34 @@ class AdamW(_WithMoments):
 class Adamax(Optimizer):
     """Adam with the largest gradient in place of the second moment (Kingma and Ba, 2015).
 
-    ``m = beta1 * m + (1 - beta1) * g``, ``n = max(|g|, beta2 * n + epsilon)``,
-    ``param = param - learning_rate / (1 - beta1^t) * m / n``.
+    ``m = beta1 * m + (1 - beta1) * g``, ``n = max(|g|, beta2 * n + epsilon)``, ``param = param -
+    learning_rate / (1 - beta1^t) * m / n``.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.001
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    beta1, beta2 : float, default 0.9
+        The shares of the old moments, below 1; by default 0.9 and 0.999.
+    epsilon : float, default 1e-08
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A beta is 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.Adamax(0.5, parameter_list=[w])
@@ -186,8 +234,35 @@ class Lamb(_WithMoments):
     ``r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + lamb_weight_decay * param``,
     ``param = param - learning_rate * |param| / |r| * r``.
 
-    `exclude_from_weight_decay_fn` returns True for a parameter that does not decay.
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.001
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    lamb_weight_decay : float, default 0.01
+        The decay of the weights, at least 0.
+    beta1, beta2 : float, default 0.9
+        The shares of the old moments, below 1; by default 0.9 and 0.999.
+    epsilon : float, default 1e-06
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    exclude_from_weight_decay_fn : callable, optional
+        Takes a parameter, returns True if it does not decay; None: all do.
+    name : str, optional
+        Accepted as in Fluid; not used.
 
+    Raises
+    ------
+    InvalidArgumentError
+        A beta is 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.Lamb(0.25, lamb_weight_decay=0.0, parameter_list=[w])
@@ -231,9 +306,36 @@ class NAdam(Optimizer):
     """Adam with Nesterov's look ahead (Dozat, 2016).
 
     ``mu_t = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))``; with ``m``, ``v`` as in `Adam` and
-    ``M_t`` the product of all ``mu``, ``param = param - learning_rate *
-    (mu_t+1 * m / (1 - M_t+1) + (1 - mu_t) * g / (1 - M_t)) / (sqrt(v / (1 - beta2^t)) + epsilon)``.
+    ``M_t`` the product of all ``mu``, ``param = param - learning_rate * (mu_t+1 * m / (1 - M_t+1) +
+    (1 - mu_t) * g / (1 - M_t)) / (sqrt(v / (1 - beta2^t)) + epsilon)``.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.002
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    beta1, beta2 : float, default 0.9
+        The shares of the old moments, below 1; by default 0.9 and 0.999.
+    epsilon : float, default 1e-08
+        Keeps the divisor above 0.
+    momentum_decay : float, default 0.004
+        How fast ``mu`` rises to beta1, at least 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A beta is 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.NAdam(0.75, beta1=0.5, momentum_decay=0.0, parameter_list=[w])
@@ -271,13 +373,37 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam that scales by the second moment once its estimate is reliable (Liu et al., 2020).
+    """Adam that scales by the second moment once its estimate is reliable (Liu and others, 2020).
 
     With ``n = 2 / (1 - beta2) - 1`` and ``rho = n - 2 * t * beta2^t / (1 - beta2^t)``, a step is
-    that
-    of `Adam` times ``sqrt((rho - 4)(rho - 2) n / ((n - 4)(n - 2) rho))`` where ``rho > 5``, else
-    ``param = param - learning_rate * m / (1 - beta1^t)``.
+    that of `Adam` times ``sqrt((rho - 4)(rho - 2) n / ((n - 4)(n - 2) rho))`` where ``rho > 5``,
+    else ``param = param - learning_rate * m / (1 - beta1^t)``.
 
+    Parameters
+    ----------
+    learning_rate : float or schedule, default 0.001
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+    beta1, beta2 : float, default 0.9
+        The shares of the old moments, below 1; by default 0.9 and 0.999.
+    epsilon : float, default 1e-08
+        Keeps the divisor above 0.
+    parameter_list : list or Layer, optional
+        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
+        loss depends on.
+    regularization : L1Decay or L2Decay, optional
+        For parameters without one of their own.
+    grad_clip : object, optional
+        A rule such as `ClipGradByNorm`, which comes before the regularization.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A beta is 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
     >>> rule = dygraph.optimizer.RAdam(0.25, parameter_list=[w])

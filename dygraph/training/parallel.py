@@ -97,10 +97,20 @@ def _one_process(strategy, owner):
 def prepare_context(strategy=None):
     """The strategy for `DataParallel`: as given, or from the environment.
 
+    Parameters
+    ----------
+    strategy : ParallelStrategy, optional
+        None: that of the environment.
+
+    Returns
+    -------
+    ParallelStrategy
+        For `DataParallel`.
+
     Raises
     ------
     UnimplementedError
-        For more than one process.
+        There is more than one process.
 
     Examples
     --------

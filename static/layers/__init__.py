@@ -10,23 +10,32 @@ from dygraph.static.layers import (
     activation,
     arithmetic,
     arrays,
+    batch_normalization,
     beams,
     cells,
     choices,
+    comparisons,
     convolution,
+    creation,
+    ctc,
     decoding,
     distributions,
     dynamic_rnn,
+    elementary,
     helpers,
     if_else,
     image,
+    indexing,
     learnt,
+    learnt_loss,
     loops,
     loss,
     manipulation,
     metric,
     normalization,
+    padding,
     printing,
+    products,
     python_function,
     random,
     ranked,
@@ -34,6 +43,7 @@ from dygraph.static.layers import (
     recurrent,
     schedules,
     sequence,
+    sigmoids,
     static_rnn,
     switch,
     tensor,
@@ -41,25 +51,34 @@ from dygraph.static.layers import (
 from dygraph.static.layers.activation import *
 from dygraph.static.layers.arithmetic import *
 from dygraph.static.layers.arrays import *
+from dygraph.static.layers.batch_normalization import *
 from dygraph.static.layers.beams import *
 from dygraph.static.layers.cells import *
 from dygraph.static.layers.choices import *
+from dygraph.static.layers.comparisons import *
 from dygraph.static.layers.convolution import *
+from dygraph.static.layers.creation import *
+from dygraph.static.layers.ctc import *
 from dygraph.static.layers.data import data
 from dygraph.static.layers.decoding import *
 from dygraph.static.layers.distributions import *
 from dygraph.static.layers.dynamic_rnn import *
+from dygraph.static.layers.elementary import *
 from dygraph.static.layers.helpers import *
 from dygraph.static.layers.if_else import *
 from dygraph.static.layers.image import *
+from dygraph.static.layers.indexing import *
 from dygraph.static.layers.learnt import *
+from dygraph.static.layers.learnt_loss import *
 from dygraph.static.layers.loops import *
 from dygraph.static.layers.loss import *
 from dygraph.static.layers.making import layer
 from dygraph.static.layers.manipulation import *
 from dygraph.static.layers.metric import *
 from dygraph.static.layers.normalization import *
+from dygraph.static.layers.padding import *
 from dygraph.static.layers.printing import *
+from dygraph.static.layers.products import *
 from dygraph.static.layers.python_function import *
 from dygraph.static.layers.random import *
 from dygraph.static.layers.ranked import *
@@ -67,16 +86,18 @@ from dygraph.static.layers.reader import *
 from dygraph.static.layers.recurrent import *
 from dygraph.static.layers.schedules import *
 from dygraph.static.layers.sequence import *
+from dygraph.static.layers.sigmoids import *
 from dygraph.static.layers.static_rnn import *
 from dygraph.static.layers.switch import *
 from dygraph.static.layers.tensor import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
-    dynamic_rnn, helpers, if_else, image, learnt, loops, loss, manipulation, metric,
-    normalization, printing, python_function, random, ranked, reader, recurrent, schedules,
-    sequence, static_rnn, switch, tensor,
+    activation, arithmetic, arrays, batch_normalization, beams, cells, choices, comparisons,
+    convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary, helpers, if_else,
+    image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric, normalization, padding,
+    printing, products, python_function, random, ranked, reader, recurrent, schedules, sequence,
+    sigmoids, static_rnn, switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

@@ -1,4 +1,4 @@
-"""Arithmetic of two variables, comparisons, products and sums.
+"""Arithmetic, element by element.
 
 Examples
 --------
@@ -7,147 +7,343 @@ Examples
 >>> x, y = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]]), dygraph.to_variable([10.0, 20.0])
 >>> static.layers.elementwise_add(x, y, axis=0).tolist()
 [[11.0, 12.0], [23.0, 24.0]]
->>> static.layers.less_than(x, x).tolist()
-[[False, False], [False, False]]
 """
 
 from dygraph.core import check
-from dygraph.static.layers.making import attributes, into, layer, run, table
-
-_BINARY = {
-    "add": "x + y", "sub": "x - y", "mul": "x y", "div": "x / y", "max": "The greater of x and y",
-    "min": "The lesser of x and y", "pow": "x to the power of y", "mod": "x - floor(x / y) y",
-    "floordiv": "floor(x / y)",
-}  # fmt: skip
-_COMPARISONS = {
-    "equal": "x == y", "not_equal": "x != y", "less_equal": "x <= y", "greater_than": "x > y",
-    "greater_equal": "x >= y",
-}  # fmt: skip
-_WITH_COND = "; `cond`, a bool variable, is set to it if given."
-
-_FUNCTIONS = table([
-    *(
-        (
-            f"elementwise_{name}(x, y, axis=-1, act=None, name=None)",
-            f"{what}; the first axis of y stands for `axis` of x.",
-        )
-        for name, what in _BINARY.items()
-    ),
-    *((f"{name}(x, y, cond=None)", f"{what}{_WITH_COND}") for name, what in _COMPARISONS.items()),
-    ("less_than(x, y, force_cpu=None, cond=None)", f"x < y{_WITH_COND}"),
-    ("elementwise_equal(x, y, name=None)", "x == y.", "equal"),
-    ("logical_and(x, y, out=None, name=None)", "x and y; `out` is set to it if given."),
-    ("logical_or(x, y, out=None, name=None)", "x or y; `out` is set to it if given."),
-    ("logical_xor(x, y, out=None, name=None)", "Either x or y; `out` is set to it if given."),
-    ("logical_not(x, out=None, name=None)", "Not x; `out` is set to it if given."),
-    ("is_empty(x, cond=None)", "Whether there are no elements; `cond` is set to it if given."),
-    (
-        "mul(x, y, x_num_col_dims=1, y_num_col_dims=1, name=None)",
-        "The matrix product of x and y, flattened at `x_num_col_dims` and `y_num_col_dims`.",
-    ),
-    (
-        "matmul(x, y, transpose_x=False, transpose_y=False, alpha=1.0, name=None)",
-        "alpha times the matrix product of x and y.", "",
-        "transpose_x=transpose_X transpose_y=transpose_Y",
-    ),
-    ("bmm(x, y, name=None)", "The products of a batch of matrices."),
-    ("dot(x, y, name=None)", "The sum of x y over the last axis."),
-    (
-        "addmm(input, x, y, alpha=1.0, beta=1.0, name=None)",
-        "beta input + alpha x y.", "", "alpha=Alpha beta=Beta",
-    ),
-    ("kron(x, y, out=None, name=None)", "The Kronecker product; `out` is set to it if given."),
-    ("cos_sim(X, Y)", "The cosine of the angle between the rows of X and of Y."),
-    ("dist(x, y, p=2)", "The p-norm of x - y."),
-    ("mean(x, name=None)", "The mean of all elements."),
-    ("sum(x)", "The sum of one variable, or of several of one shape."),
-    (
-        "trace(input, offset=0, dim1=0, dim2=1, out=None, name=None)",
-        "The sum along a diagonal; `out` is set to it if given.",
-    ),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+from dygraph.static.layers.making import into, layer, operator, run
 
 
-@layer
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
-    """Whether ``|input - other| <= atol + rtol |other|`` everywhere: one bool.
+@operator()
+def elementwise_add(x, y, axis=-1, act=None, name=None):
+    """``x + y``, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.allclose(dygraph.ones([2]), dygraph.ones([2])).item()
-    True
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y = to_variable([[1.0, 2.0], [3.0, 4.0]]), to_variable([10.0, 20.0])
+    >>> layers.elementwise_add(x, y).tolist()
+    [[11.0, 22.0], [13.0, 24.0]]
+    >>> layers.elementwise_add(x, y, axis=0).tolist()
+    [[11.0, 12.0], [23.0, 24.0]]
     """
-    attrs = {
-        "rtol": repr(check.number(rtol, "allclose: rtol")),
-        "atol": repr(check.number(atol, "allclose: atol")), "equal_nan": bool(equal_nan),
-    }  # fmt: skip
-    return run("allclose", {"Input": input, "Other": other}, attrs)["Out"]
 
 
-@layer
-def cross(input, other, dim=None):
-    """The cross product along `dim`; None: the first axis of size 3.
+@operator()
+def elementwise_sub(x, y, axis=-1, act=None, name=None):
+    """``x - y``, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x, y = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
-    >>> static.layers.cross(x, y).tolist()
-    [0.0, 0.0, 1.0]
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_sub(to_variable([3.0, 4.0]), to_variable([1.0, 6.0])).tolist()
+    [2.0, -2.0]
     """
-    return run("cross", {"X": input, "Y": other}, {"dim": dim})["Out"]
 
 
-@layer(named="sum")
-def sums(input, out=None):
-    """The sum of a list of variables of one shape; `out`, if given, is set to it.
+@operator()
+def elementwise_mul(x, y, axis=-1, act=None, name=None):
+    """``x * y``, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
-    [2.0, 2.0]
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_mul(to_variable([3.0, 4.0]), to_variable([2.0, -1.0])).tolist()
+    [6.0, -4.0]
     """
-    terms = list(input) if isinstance(input, (list, tuple)) else [input]
-    return into(out, run("sum", {"X": terms})["Out"], "sums")
 
 
-@layer
-def cumsum(x, axis=None, exclusive=None, reverse=None):
-    """Cumulative sums along `axis`; None: along the last axis.
+@operator()
+def elementwise_div(x, y, axis=-1, act=None, name=None):
+    """``x / y``, element by element. Quotients of integers are rounded towards 0.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.cumsum(dygraph.to_variable([1.0, 2.0, 3.0]), exclusive=True).tolist()
-    [0.0, 1.0, 3.0]
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An integer is divided by 0.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_div(to_variable([3.0, 4.0]), to_variable([2.0, -1.0])).tolist()
+    [1.5, -4.0]
+    >>> layers.elementwise_div(to_variable([-7]), to_variable([2])).tolist()
+    [-3]
     """
-    attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
-    return run("cumsum", {"X": x}, attrs)["Out"]
 
 
-@layer
-def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
-    """log(sum(exp(x))) over `dim`: an axis or several; None or none: over all.
+@operator()
+def elementwise_max(x, y, axis=-1, act=None, name=None):
+    """The greater of `x` and `y`, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> round(static.layers.logsumexp(dygraph.to_variable([0.0, 0.0])).item(), 4)
-    0.6931
+    NaN wins; of equal ones `x` gets the gradient.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, float32, float64, int32 or int64.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_max(to_variable([3.0, 4.0]), to_variable([2.0, 5.0])).tolist()
+    [3.0, 5.0]
     """
-    every = dim is None or (isinstance(dim, (list, tuple)) and not dim)
-    dims = [0] if every else list(dim) if isinstance(dim, (list, tuple)) else [dim]
-    attrs = {"axis": dims, "keepdim": bool(keepdim), "reduce_all": every}
-    return into(out, run("logsumexp", {"X": x}, attrs)["Out"], "logsumexp")
+
+
+@operator()
+def elementwise_min(x, y, axis=-1, act=None, name=None):
+    """The lesser of `x` and `y`, element by element.
+
+    NaN wins; of equal ones `x` gets the gradient.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, float32, float64, int32 or int64.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_min(to_variable([3.0, 4.0]), to_variable([2.0, 5.0])).tolist()
+    [2.0, 4.0]
+    """
+
+
+@operator()
+def elementwise_pow(x, y, axis=-1, act=None, name=None):
+    """``x`` to the power of ``y``, element by element.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, float32, float64, int32 or int64.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An integer has a negative power.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_pow(to_variable([3.0, 4.0]), to_variable([2.0, 0.5])).tolist()
+    [9.0, 2.0]
+    """
+
+
+@operator()
+def elementwise_mod(x, y, axis=-1, act=None, name=None):
+    """``x - floor(x / y) * y``: the remainder, with the sign of `y` as in Python.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An integer is divided by 0.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_mod(to_variable([7, -7]), to_variable([3, 3])).tolist()
+    [1, 2]
+    """
+
+
+@operator()
+def elementwise_floordiv(x, y, axis=-1, act=None, name=None):
+    """``floor(x / y)``, rounded down as in Python; Fluid rounds integers towards 0.
+
+    Parameters
+    ----------
+    x, y : Variable
+        Of shapes that broadcast; of one type, a floating point or integer type.
+    axis : int, default -1
+        The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
+        one, as NumPy's.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that `x` and `y` broadcast to, of their type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An integer is divided by 0.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.elementwise_floordiv(to_variable([7, -7]), to_variable([2, 2])).tolist()
+    [3, -4]
+    """
 
 
 @layer
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
-    """``input + value * tensor1 * tensor2``; `out`, if given, is set to it.
+    """``input + value * tensor1 * tensor2``, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> one = dygraph.ones([2])
-    >>> static.layers.addcmul(one, one, one, value=3.0).tolist()
-    [4.0, 4.0]
+    Parameters
+    ----------
+    input, tensor1, tensor2 : Variable
+        Of shapes that broadcast; of one type.
+    value : float, default 1.0
+        The factor of the product.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape that the three broadcast to, of their type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `value` is not a number.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y = to_variable([1.0, 2.0]), to_variable([3.0, 4.0])
+    >>> layers.addcmul(x, x, y, value=0.5).tolist()
+    [2.5, 6.0]
     """
     product = tensor1 * tensor2 * check.number(value, "addcmul: value")
     return into(out, input + product, "addcmul")
@@ -155,11 +351,29 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 
 @layer
 def clamp(input, min=None, max=None, output=None, name=None):
-    """Every element clipped to [min, max]; None: no bound. `output` is set to it.
+    """Each element moved into [min, max].
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
+    Parameters
+    ----------
+    input : Variable
+        Any shape; float32, float64, int32 or int64.
+    min, max : float, optional
+        The bounds; None: no bound.
+    output : Variable, optional
+        A variable of the type of `input`, which the result is written to and returned.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.clamp(to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
     [0.0, 0.5, 1.0]
     """
     attrs = {"min": min, "max": max}
@@ -168,19 +382,133 @@ def clamp(input, min=None, max=None, output=None, name=None):
 
 @layer
 def increment(x, value=1.0, in_place=True):
-    """``x + value``, written to ``x`` itself unless `in_place` is False.
+    """``x + value``, written to `x` itself unless `in_place` is False.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     i = static.layers.fill_constant([1], "int64", 0)
-    ...     static.layers.increment(i) is i
-    True
+    Parameters
+    ----------
+    x : Variable
+        One number, of a floating point or integer type.
+    value : float, default 1.0
+        The summand.
+    in_place : bool, default True
+        Whether to write the sum to `x` and return `x`.
+
+    Returns
+    -------
+    Variable
+        `x`, or the sum in a variable of the same shape and type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> i = to_variable([3])
+    >>> layers.increment(i) is i, i.tolist()
+    (True, [4])
+    >>> layers.increment(i, 2.0, in_place=False).tolist(), i.tolist()
+    ([6], [4])
     """
     result = run("increment", {"X": x}, {"step": check.number(value, "increment: value")})["Out"]
     return into(x, result, "increment") if in_place else result
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "addcmul", "allclose", "clamp", "cross", "cumsum", "increment", "logsumexp",
-    "sums",
-])  # fmt: skip
+@operator()
+def clip(x, min, max, name=None):
+    """``min(max(x, min), max)``: each element moved into [min, max]. NaN stays NaN.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape; float32, float64, int32 or int64.
+    min, max : float or Variable
+        The bounds; a Variable must have one element.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `max` is below `min`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.clip(to_variable([-1.0, 0.5, 2.0]), 0.0, 1.0).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+
+@operator()
+def clip_by_norm(x, max_norm, name=None):
+    """``x`` if its L2 norm is at most `max_norm`, else ``x * max_norm / norm``.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64; or SelectedRows, whose repeated rows are added first.
+    max_norm : float
+        The greatest norm of the result.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.clip_by_norm(to_variable([6.0, 8.0]), 5.0).tolist()
+    [3.0, 4.0]
+    """
+
+
+@operator()
+def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
+    """``scale * x + bias``, or ``scale * (x + bias)`` if `bias_after_scale` is False.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape, a floating point or integer type; or SelectedRows, without a bias.
+    scale : float or Variable, default 1.0
+        The factor; a Variable must have one element.
+    bias : float, default 0.0
+        The summand.
+    bias_after_scale : bool, default True
+        Whether to add after multiplying.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([1.0, 2.0])
+    >>> layers.scale(x, 2.0, bias=1.0).tolist()
+    [3.0, 5.0]
+    >>> layers.scale(x, 2.0, bias=1.0, bias_after_scale=False).tolist()
+    [4.0, 6.0]
+    """
+
+
+__all__ = [
+    "addcmul", "clamp", "clip", "clip_by_norm", "elementwise_add", "elementwise_div",
+    "elementwise_floordiv", "elementwise_max", "elementwise_min", "elementwise_mod",
+    "elementwise_mul", "elementwise_pow", "elementwise_sub", "increment", "scale",
+]  # fmt: skip

@@ -9,20 +9,14 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.inspect.shown import Shown
 from dygraph.nn.activation import activation
 from dygraph.static import bodies, nested
-from dygraph.static.layers.arithmetic import matmul
+from dygraph.static.layers.creation import fill_constant_batch_size_like
+from dygraph.static.layers.indexing import slice
 from dygraph.static.layers.learnt import known
-from dygraph.static.layers.manipulation import (
-    concat,
-    reshape,
-    reverse,
-    slice,
-    split,
-    squeeze,
-    transpose,
-)
+from dygraph.static.layers.manipulation import concat, reshape, reverse, split, squeeze, transpose
+from dygraph.static.layers.products import matmul
 from dygraph.static.layers.sequence import sequence_mask
 from dygraph.static.layers.static_rnn import StaticRNN
-from dygraph.static.layers.tensor import fill_constant_batch_size_like, shape
+from dygraph.static.layers.tensor import shape
 from dygraph.static.parameters import create_parameter
 from dygraph.static.program import Variable
 

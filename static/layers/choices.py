@@ -21,8 +21,8 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.static import bodies, nested
-from dygraph.static.layers.arithmetic import equal, logical_not, logical_or
-from dygraph.static.layers.tensor import fill_constant
+from dygraph.static.layers.comparisons import equal, logical_not, logical_or
+from dygraph.static.layers.creation import fill_constant
 from dygraph.static.program import Variable
 
 __all__ = ["case", "cond", "switch_case"]

@@ -81,35 +81,63 @@ def conv2d(
     input, num_filters, filter_size, stride=1, padding=0, dilation=1, groups=None,
     param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None, data_format="NCHW",
 ):  # fmt: skip
-    """Convolution of images ``[batch, channels, height, width]``.
+    """``act(input * W + b)``: windows of images times filters, added up, plus a bias.
 
     Parameters
     ----------
     input : Variable
+        ``[batch, channels, height, width]``, or with the channels last; float32 or float64.
     num_filters : int
-        Channels of the result.
-    filter_size, stride, dilation : int or list of int
-        One number for both axes, or height and width.
-    padding : int, list of int or str
-        One number, two, four (top, bottom, left, right), pairs for each axis, ``'SAME'`` or
-        ``'VALID'``.
+        The channels of the result.
+    filter_size : int or list of int
+        Height and width of the window.
+    stride : int or list of int, default 1
+        Steps of the window, down and across.
+    padding : int, list of int or str, default 0
+        One number, two (height, width), four (top, bottom, left, right), a pair for each axis,
+        ``"SAME"`` or ``"VALID"``.
+    dilation : int or list of int, default 1
+        The distance between the pixels of a window, down and across.
     groups : int, optional
-        The number of convolutions among which channels and filters are divided.
-    param_attr, bias_attr : ParamAttr, str or Initializer, optional
-        ``bias_attr=False``: no bias.
-    use_cudnn : bool
+        How many convolutions share channels and filters; None is 1.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the filters, ``[num_filters, channels / groups,
+        height, width]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[num_filters]``; False: no bias.
+    use_cudnn : bool, default True
         False: if each channel is a group, the operator is ``depthwise_conv2d``.
     act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
     name : str, optional
-    data_format : 'NCHW' or 'NHWC'
+        The name of the result and of the parameters.
+    data_format : str, default "NCHW"
+        ``"NCHW"`` or ``"NHWC"``.
+
+    Returns
+    -------
+    Variable
+        ``[batch, num_filters, new height, new width]``, or with the channels last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `input` has not 4 axes or an unknown number of channels, or `groups` divides not channels
+        and filters.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     image = static.data("image", [None, 3, 32, 32])
-    ...     static.layers.conv2d(image, num_filters=4, filter_size=3, padding=1).shape
-    (-1, 4, 32, 32)
+    ...     image = static.data("image", [None, 1, 2, 3])
+    ...     y = layers.conv2d(image, 1, 2, param_attr=static.initializer.Constant(1.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"image": np.arange(6, dtype="float32").reshape(1, 1, 2, 3)}
+    ...     exe.run(feed=feed, fetch_list=[y])[0].tolist()
+    [[[[8.0, 12.0]]]]
     """
     return _convolved(
         "conv2d", 2, input, num_filters, filter_size, stride, padding, dilation, groups,
@@ -122,13 +150,58 @@ def conv3d(
     input, num_filters, filter_size, stride=1, padding=0, dilation=1, groups=None,
     param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None, data_format="NCDHW",
 ):  # fmt: skip
-    """Convolution of volumes ``[batch, channels, depth, height, width]``; see `conv2d`.
+    """``act(input * W + b)``: windows of volumes times filters, added up, plus a bias.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, depth, height, width]``, or with the channels last; float32 or float64.
+    num_filters : int
+        The channels of the result.
+    filter_size, stride, dilation : int or list of int
+        One number, or one for each of depth, height and width.
+    padding : int, list of int or str, default 0
+        One number, three, six (before and after each axis), a pair for each axis, ``"SAME"`` or
+        ``"VALID"``.
+    groups : int, optional
+        How many convolutions share channels and filters; None is 1.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the filters, ``[num_filters, channels / groups,
+        depth, height, width]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[num_filters]``; False: no bias.
+    use_cudnn : bool, default True
+        Accepted as in Fluid; not used.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+    data_format : str, default "NCDHW"
+        ``"NCDHW"`` or ``"NDHWC"``.
+
+    Returns
+    -------
+    Variable
+        ``[batch, num_filters, new depth, new height, new width]``, or with the channels last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As of `conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     volume = static.data("volume", [None, 3, 8, 8, 8])
-    ...     static.layers.conv3d(volume, num_filters=4, filter_size=3).shape
-    (-1, 4, 6, 6, 6)
+    ...     volume = static.data("volume", [None, 1, 2, 2, 2])
+    ...     y = layers.conv3d(volume, 1, 2, param_attr=static.initializer.Constant(1.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"volume": np.ones((1, 1, 2, 2, 2), "float32")}
+    ...     exe.run(feed=feed, fetch_list=[y])[0].tolist()
+    [[[[[8.0]]]]]
     """
     return _convolved(
         "conv3d", 3, input, num_filters, filter_size, stride, padding, dilation, groups,
@@ -184,13 +257,66 @@ def conv2d_transpose(
 ):  # fmt: skip
     """Transposed convolution, the gradient of `conv2d` as a layer: images grow.
 
-    `filter_size` may be left out if `output_size` is given.
+    The new height is ``(height - 1) * stride - paddings + dilation * (window - 1) + 1``, the new
+    width likewise.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``, or with the channels last; float32 or float64.
+    num_filters : int
+        The channels of the result.
+    output_size : int or list of int, optional
+        The new height and width, where several give the size of `input`; None: the smallest.
+    filter_size : int or list of int, optional
+        Height and width of the window; None: what `output_size` needs.
+    padding : int, list of int or str, default 0
+        Pixels cut off: one number, two (height, width), four (top, bottom, left, right), a pair for
+        each axis, ``"SAME"`` or ``"VALID"``.
+    stride : int or list of int, default 1
+        Steps of the window, down and across.
+    dilation : int or list of int, default 1
+        The distance between the pixels of a window.
+    groups : int, optional
+        How many convolutions share channels and filters; None is 1.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the filters, ``[channels, num_filters / groups,
+        height, width]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[num_filters]``; False: no bias.
+    use_cudnn : bool, default True
+        False: if each channel is a group, the operator is ``depthwise_conv2d_transpose``.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+    data_format : str, default "NCHW"
+        ``"NCHW"`` or ``"NHWC"``.
+
+    Returns
+    -------
+    Variable
+        ``[batch, num_filters, new height, new width]``, or with the channels last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Neither `output_size` nor `filter_size` is given, or an argument is wrong as of `conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     image = static.data("image", [None, 3, 8, 8])
-    ...     static.layers.conv2d_transpose(image, 4, filter_size=2, stride=2).shape
-    (-1, 4, 16, 16)
+    ...     image = static.data("image", [None, 1, 1, 2])
+    ...     one = static.initializer.Constant(1.0)
+    ...     y = layers.conv2d_transpose(image, 1, filter_size=2, stride=2, param_attr=one)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"image": np.array([[[[1.0, 2.0]]]], "float32")}
+    ...     exe.run(feed=feed, fetch_list=[y])[0].tolist()
+    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
     """
     return _transposed(
         "conv2d_transpose", 2, input, num_filters, output_size, filter_size, padding, stride,
@@ -204,12 +330,56 @@ def conv3d_transpose(
     groups=None, param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
     data_format="NCDHW",
 ):  # fmt: skip
-    """The gradient of `conv3d` as a layer; see `conv2d_transpose`.
+    """Transposed convolution of volumes, the gradient of `conv3d` as a layer.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, depth, height, width]``, or with the channels last; float32 or float64.
+    num_filters : int
+        The channels of the result.
+    output_size : int or list of int, optional
+        The new sizes in space, where several give the size of `input`; None: the smallest.
+    filter_size : int or list of int, optional
+        The sizes of the window; None: what `output_size` needs.
+    padding : int, list of int or str, default 0
+        Cells cut off: one number, three, six (before and after each axis), a pair for each axis,
+        ``"SAME"`` or ``"VALID"``.
+    stride, dilation : int or list of int, default 1
+        One number, or one for each of depth, height and width.
+    groups : int, optional
+        How many convolutions share channels and filters; None is 1.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the filters, ``[channels, num_filters / groups,
+        depth, height, width]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[num_filters]``; False: no bias.
+    use_cudnn : bool, default True
+        Accepted as in Fluid; not used.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+    data_format : str, default "NCDHW"
+        ``"NCDHW"`` or ``"NDHWC"``.
+
+    Returns
+    -------
+    Variable
+        ``[batch, num_filters, new depth, new height, new width]``, or with the channels last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As of `conv2d_transpose`.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     volume = static.data("volume", [None, 3, 4, 4, 4])
-    ...     static.layers.conv3d_transpose(volume, 4, filter_size=2, stride=2).shape
+    ...     layers.conv3d_transpose(volume, 4, filter_size=2, stride=2).shape
     (-1, 4, 8, 8, 8)
     """
     return _transposed(

@@ -10,29 +10,22 @@ from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.inspect.shown import Shown
 from dygraph.static import bodies, nested
-from dygraph.static.layers.arithmetic import (
-    cumsum,
-    elementwise_floordiv,
-    elementwise_mod,
+from dygraph.static.layers.arithmetic import elementwise_floordiv, elementwise_mod
+from dygraph.static.layers.arrays import array_write, create_array, tensor_array_to_tensor
+from dygraph.static.layers.cells import batch_and_time_swapped, masked
+from dygraph.static.layers.comparisons import (
     equal,
     less_equal,
     logical_and,
     logical_not,
     logical_or,
 )
-from dygraph.static.layers.arrays import array_write, create_array, tensor_array_to_tensor
-from dygraph.static.layers.cells import batch_and_time_swapped, masked
+from dygraph.static.layers.creation import fill_constant, zeros_like
+from dygraph.static.layers.indexing import gather_nd, gather_tree, slice
 from dygraph.static.layers.loops import while_loop
-from dygraph.static.layers.manipulation import (
-    expand,
-    gather_nd,
-    gather_tree,
-    reshape,
-    slice,
-    stack,
-    unsqueeze,
-)
-from dygraph.static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
+from dygraph.static.layers.manipulation import expand, reshape, stack, unsqueeze
+from dygraph.static.layers.products import cumsum
+from dygraph.static.layers.tensor import assign, cast, shape, topk
 from dygraph.static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]

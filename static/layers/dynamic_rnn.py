@@ -14,10 +14,10 @@ from dygraph.nn import ragged
 from dygraph.static import bodies
 from dygraph.static.layers.arithmetic import increment
 from dygraph.static.layers.arrays import array_read, array_write
+from dygraph.static.layers.creation import fill_constant
 from dygraph.static.layers.loops import While
 from dygraph.static.layers.ranked import array_to_lod_tensor, shrink_memory
 from dygraph.static.layers.steps import AFTER, BEFORE, Steps
-from dygraph.static.layers.tensor import fill_constant
 from dygraph.static.variable import sizes_of
 
 __all__ = ["DynamicRNN"]

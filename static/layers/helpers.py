@@ -7,9 +7,11 @@ from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.inspect.shown import Shown
 from dygraph.static import nested
-from dygraph.static.layers.arithmetic import equal, less_equal
+from dygraph.static.layers.comparisons import equal, less_equal
 from dygraph.static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
-from dygraph.static.layers.manipulation import pad, slice, squeeze
+from dygraph.static.layers.indexing import slice
+from dygraph.static.layers.manipulation import squeeze
+from dygraph.static.layers.padding import pad
 from dygraph.static.layers.random import sampling_id
 from dygraph.static.layers.tensor import cast
 from dygraph.static.program import Variable

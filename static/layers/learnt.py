@@ -9,7 +9,9 @@ from dygraph.static.layers.making import activated, layer, run
 from dygraph.static.parameters import create_parameter
 from dygraph.static.program import default_main_program
 
-__all__ = ["bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv"]
+__all__ = [
+    "bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv", "sequence_conv",
+]  # fmt: skip
 
 
 def parameter(shape, dtype, attr, *, bias=False, start=None):
@@ -59,32 +61,44 @@ def fc(
     Parameters
     ----------
     input : Variable or list of Variable
-        The first `num_flatten_dims` axes are rows, the others are one row.
+        float32 or float64. The first `num_flatten_dims` axes are rows, the others make one row.
     size : int
-        Columns of the result.
-    num_flatten_dims : int
-        -1: all axes but the last are rows.
-    param_attr, bias_attr : ParamAttr, str or Initializer, optional
-        ``bias_attr=False``: no bias.
+        The columns of the result.
+    num_flatten_dims : int, default 1
+        How many axes are rows; -1: all but the last.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[product of the other axes, size]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[size]``; False: no bias.
     act : str, optional
-        An activation's name, such as ``"relu"``.
-    is_test : bool
-        Of the documents; not used.
+        The name of an activation to apply to the result, such as ``"relu"``.
+    is_test : bool, default False
+        Accepted as in Fluid; not used.
     name : str, optional
-        Parameters and results are named after it.
+        The name of the result and of the parameters.
 
     Returns
     -------
     Variable
-        Of shape ``input.shape[:num_flatten_dims] + (size,)``.
+        ``input.shape[:num_flatten_dims] + (size,)``
+
+    Raises
+    ------
+    InvalidArgumentError
+        A size that the weight needs is unknown.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.data("x", [None, 13], "float32")
-    ...     static.layers.fc(x, size=10, act="relu").shape
-    (-1, 10)
+    ...     x = static.data("x", [None, 2])
+    ...     y = layers.fc(x, size=1, param_attr=static.initializer.Constant(2.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     exe.run(feed={"x": np.array([[1.0, 3.0]], "float32")}, fetch_list=[y])
+    [array([[8.]], dtype=float32)]
     """
     inputs = list(input) if isinstance(input, (list, tuple)) else [input]
     attrs = list(param_attr) if isinstance(param_attr, (list, tuple)) else [param_attr]
@@ -116,22 +130,35 @@ def embedding(
     input, size, is_sparse=False, is_distributed=False, padding_idx=None, param_attr=None,
     dtype="float32",
 ):  # fmt: skip
-    """The rows of a table that `input` selects; the result keeps its LoD.
+    """The rows of a table that `input` selects; the result keeps the LoD of `input`.
 
     Parameters
     ----------
     input : Variable
-        int64 row indices, ``[..., 1]``.
+        Row numbers, int64 or int32 ``[..., 1]``; `static.embedding` takes them without the last
+        axis.
     size : list of int
         Rows and columns of the table.
-    is_sparse : bool
-        The table's gradient is SelectedRows.
-    is_distributed : bool
-        Fluid's; not used.
+    is_sparse : bool, default False
+        Whether the gradient of the table is SelectedRows.
+    is_distributed : bool, default False
+        Accepted as in Fluid; not used.
     padding_idx : int, optional
-        This row reads as 0; negative indices count from the end.
+        The row that reads as 0; a negative one counts from the end.
     param_attr : ParamAttr, str or Initializer, optional
-    dtype : str
+        The attributes, name or start values of the table.
+    dtype : str or dtype, default "float32"
+        The type of the table.
+
+    Returns
+    -------
+    Variable
+        ``[..., columns]``
+
+    Raises
+    ------
+    ArgumentTypeError
+        `input` does not hold integers.
 
     Examples
     --------
@@ -170,16 +197,43 @@ def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
 
 @layer(parameters=True)
 def prelu(x, mode, param_attr=None, name=None):
-    """x, and alpha x below 0; `mode` sets the number of alphas.
+    """``x`` above 0, else ``alpha * x`` with learnt slopes (He and others, 2015).
 
-    `mode` is ``'all'`` for one, ``'channel'`` for one per channel, ``'element'`` for one per
-    element of a sample. They start at 0.25.
+    The slopes start at 0.25.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, ...]``; float32 or float64.
+    mode : str
+        ``"all"``: one slope. ``"channel"``: one for each channel. ``"element"``: one for each
+        element of a sample.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the slopes.
+    name : str, optional
+        The name of the result and of the parameters.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `mode` is unknown, or a size that the slopes need.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.data("x", [None, 3, 4])
-    ...     static.layers.prelu(x, "channel").block.all_parameters()[0].shape
-    (1, 3, 1)
+    ...     y = layers.prelu(static.data("x", [None, 2]), "all")
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     exe.run(feed={"x": np.array([[-4.0, 2.0]], "float32")}, fetch_list=[y])
+    [array([[-1.,  2.]], dtype=float32)]
     """
     check.variable(x, "prelu: x")
     shape = [1]
@@ -195,11 +249,47 @@ def prelu(x, mode, param_attr=None, name=None):
 def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bias_attr=None):
     """``act(x W_i y^T + b_i)`` for each of `size` matrices.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[rows, m]``; float32 or float64.
+    y : Variable
+        ``[rows, n]``, of the type of `x`.
+    size : int
+        The number of matrices.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[size, m, n]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[1, size]``; False: no bias.
+
+    Returns
+    -------
+    Variable
+        ``[rows, size]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        The width of `x` or `y` is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, y = static.data("x", [None, 3]), static.data("y", [None, 4])
-    ...     static.layers.bilinear_tensor_product(x, y, size=5).shape
-    (-1, 5)
+    ...     x, y = static.data("x", [None, 2]), static.data("y", [None, 3])
+    ...     one = static.initializer.Constant(1.0)
+    ...     z = layers.bilinear_tensor_product(x, y, size=1, param_attr=one)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"x": np.array([[1, 2]], "float32"), "y": np.array([[1, 2, 3]], "float32")}
+    ...     exe.run(feed=feed, fetch_list=[z])
+    [array([[18.]], dtype=float32)]
     """
     check.variable(x, "bilinear_tensor_product: x")
     check.variable(y, "bilinear_tensor_product: y")
@@ -213,16 +303,118 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bi
 
 @layer(parameters=True)
 def row_conv(input, future_context_size, param_attr=None, act=None):
-    """The weighted sum, by column, of each row and the next `future_context_size` of its sequence.
+    """The weighted sum, by column, of each row and the next ones of its sequence.
 
+    ``out[t] = sum(input[t + w] * weight[w])`` for ``w`` from 0 to `future_context_size`, within the
+    sequence (Amodei and others, "Deep speech 2", 2016).
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD, or ``[batch, time, width]``; float32 or float64.
+    future_context_size : int
+        How many rows it looks ahead.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[future_context_size + 1, width]``.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+
+    Returns
+    -------
+    Variable
+        The shape, type and LoD of `input`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The width of `input` is unknown.
+
+    Examples
+    --------
+    >>> import dygraph
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.layers.data("x", [16], lod_level=1)
-    ...     static.layers.row_conv(x, 2).shape
-    (-1, 16)
+    ...     x = static.data("x", [None, 1], lod_level=1)
+    ...     y = layers.row_conv(x, 1, param_attr=static.initializer.Constant(1.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     rows = dygraph.to_variable([[1.0], [2.0], [4.0]], lod=[[0, 3]])
+    ...     exe.run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+    [[3.0], [6.0], [4.0]]
     """
     check.variable(input, "row_conv: input")
     rows = check.integer(future_context_size, "row_conv: future_context_size", 0) + 1
     width = known(input.shape[-1], "row_conv", "the width", input)
     weight = parameter([rows, width], input.dtype, param_attr)
     return activated(run("row_conv", {"X": input, "Filter": weight})["Out"], act, "row_conv")
+
+
+@layer(parameters=True)
+def sequence_conv(
+    input, num_filters, filter_size=3, filter_stride=1, padding=True, padding_start=None,
+    bias_attr=None, param_attr=None, act=None, name=None,
+):  # fmt: skip
+    """Each row with its neighbours in the sequence, times a matrix, plus a bias.
+
+    `filter_size` rows in all make one result. Rows outside the sequence count as 0.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD; float32 or float64. The width must be known.
+    num_filters : int
+        The columns of the result.
+    filter_size : int, default 3
+        The number of rows that one result sees.
+    filter_stride : int, default 1
+        1.
+    padding : bool, default True
+        Accepted as in Fluid; not used.
+    padding_start : int, optional
+        The offset of the first row that is seen; None: ``-(filter_size // 2)``, so that the row
+        itself is in the middle.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        Of the bias, ``[num_filters]``; False: no bias.
+    param_attr : ParamAttr, str or Initializer, optional
+        Of the weight, ``[filter_size * width, num_filters]``.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    name : str, optional
+        The name of the result and of the parameters.
+
+    Returns
+    -------
+    Variable
+        ``[rows, num_filters]``, with the type and LoD of `input`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The width of `input` is unknown.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import static
+    >>> from dygraph.static import layers
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 1], lod_level=1)
+    ...     y = layers.sequence_conv(x, 1, param_attr=static.initializer.Constant(1.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     rows = dygraph.to_variable([[1.0], [2.0], [4.0]], lod=[[0, 3]])
+    ...     exe.run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+    [[3.0], [7.0], [6.0]]
+    """
+    check.variable(input, "sequence_conv: input")
+    size = check.integer(filter_size, "sequence_conv: filter_size", 1)
+    count = check.integer(num_filters, "sequence_conv: num_filters", 1)
+    width = known(input.shape[1], "sequence_conv", "the width", input)
+    weight = parameter([size * width, count], input.dtype, param_attr)
+    attrs = {
+        "contextLength": size, "contextStride": filter_stride,
+        "contextStart": -(size // 2) if padding_start is None else padding_start,
+    }  # fmt: skip
+    out = run("sequence_conv", {"X": input, "Filter": weight}, attrs)["Out"]
+    return activated(biased(out, count, bias_attr, 1), act, "sequence_conv")

@@ -2,42 +2,283 @@
 
 from dygraph import ops
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
-from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
-from dygraph.static.layers.learnt import known, parameter
-from dygraph.static.layers.making import attributes, into, layer, run, table
-from dygraph.static.layers.tensor import filled
+from dygraph.static.layers.making import layer, operator, run
 
-_FUNCTIONS = table([
-    ("bpr_loss(input, label, name=None)", "Bayesian personalised ranking of the label's score "
-     "against the others.", "", "input=X"),
-    ("huber_loss(input, label, delta)", "Half the square of the difference; linear from `delta` "
-     "on.", "", "input=X label=Y"),
-    ("kldiv_loss(x, target, reduction='mean', name=None)", "target (log(target) - x).", "", ""),
-    ("log_loss(input, label, epsilon=0.0001, name=None)", "The cross entropy of "
-     "probabilities of class 1.", "", "input=Predicted label=Labels"),
-    ("margin_rank_loss(label, left, right, margin=0.1, name=None)",
-     "max(0, margin - label (left - right)).", "", "left=X1 right=X2"),
-    ("rank_loss(label, left, right, name=None)", "log(1 + exp(left - right)) - label (left - "
-     "right)."),
-    ("sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False)",
-     "The cross entropy of sigmoid(x), element by element."),
-    ("teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, "
-     "soft_max_lower_bound=-15.0)", "The loss of a student trained on labels and on a teacher's "
-     "scores.",
-     "", "input=X"),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator(input="X")
+def bpr_loss(input, label, name=None):
+    """Bayesian personalised ranking: how far the label's score stands above the others.
+
+    ``-sum(log(sigmoid(input[label] - input[j]))) / (classes - 1)`` over all ``j`` other than the
+    label (Hidasi and others, 2016). The label gets no gradient.
+
+    Parameters
+    ----------
+    input : Variable
+        Scores ``[..., classes]`` of at least 2 classes; float32 or float64.
+    label : Variable
+        The right classes, ``[..., 1]``, int64 or int32.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[..., 1]``, of the type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> scores = to_variable([[0.0, 0.0, 0.0]])
+    >>> round(layers.bpr_loss(scores, to_variable([[1]])).item(), 4)
+    0.6931
+    """
+
+
+@operator(input="X", label="Y")
+def huber_loss(input, label, delta):
+    """``(label - input)^2 / 2`` up to `delta`, ``delta * (|label - input| - delta / 2)`` beyond it.
+
+    Parameters
+    ----------
+    input, label : Variable
+        Of one shape and type, float32 or float64.
+    delta : float
+        The difference, above 0, at which the square becomes a line.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.huber_loss(to_variable([0.0, 0.0]), to_variable([0.5, 3.0]), delta=1.0).tolist()
+    [0.125, 2.5]
+    """
+
+
+@operator()
+def kldiv_loss(x, target, reduction="mean", name=None):
+    """The Kullback-Leibler divergence ``target * (log(target) - x)``; 0 where `target` is not
+    positive.
+
+    The target gets no gradient.
+
+    Parameters
+    ----------
+    x : Variable
+        Logarithms of probabilities, of any shape; float32 or float64.
+    target : Variable
+        Probabilities, of the shape and type of `x`.
+    reduction : str, default "mean"
+        ``"none"``: element by element. ``"mean"``: the mean of all elements. ``"sum"``: their sum.
+        ``"batchmean"``: the sum divided by the first size.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape of `x` for ``"none"``, else one number of shape ``()``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, target = to_variable([0.0, -1.0]), to_variable([1.0, 1.0])
+    >>> layers.kldiv_loss(x, target, reduction="none").tolist()
+    [0.0, 1.0]
+    >>> layers.kldiv_loss(x, target).item()
+    0.5
+    """
+
+
+@operator(input="Predicted", label="Labels")
+def log_loss(input, label, epsilon=0.0001, name=None):
+    """The cross entropy of probabilities of class 1, element by element.
+
+    ``-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon)``. The label gets no
+    gradient.
+
+    Parameters
+    ----------
+    input : Variable
+        Probabilities, of any shape; float32 or float64.
+    label : Variable
+        0 or 1, of the shape and type of `input`.
+    epsilon : float, default 0.0001
+        Added to what the logarithms take.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> p, label = to_variable([[0.5], [0.25]]), to_variable([[1.0], [0.0]])
+    >>> [round(v, 4) for [v] in layers.log_loss(p, label, epsilon=0.0).tolist()]
+    [0.6931, 0.2877]
+    """
+
+
+@operator(left="X1", right="X2")
+def margin_rank_loss(label, left, right, margin=0.1, name=None):
+    """``max(0, margin - label * (left - right))``, element by element. The label gets no gradient.
+
+    Parameters
+    ----------
+    label : Variable
+        1 where `left` ranks higher, -1 where `right` does.
+    left, right : Variable
+        Scores of one shape and type, float32 or float64.
+    margin : float, default 0.1
+        The smallest difference that costs nothing.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of the scores.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y, z = to_variable([2.0, 1.0]), to_variable([1.5, 3.0]), to_variable([1.0, -1.0])
+    >>> left, right, label = x, y, z
+    >>> layers.margin_rank_loss(label, left, right, margin=1.0).tolist()
+    [0.5, 0.0]
+    """
+
+
+@operator()
+def rank_loss(label, left, right, name=None):
+    """``log(1 + exp(left - right)) - label * (left - right)`` (RankNet; Burges and others, 2005).
+
+    The label gets no gradient.
+
+    Parameters
+    ----------
+    label : Variable
+        1 where `left` ranks higher, 0 where `right` does.
+    left, right : Variable
+        Scores of one shape and type, float32 or float64.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of the scores.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> left, right = to_variable([[1.0], [0.0]]), to_variable([[0.0], [0.0]])
+    >>> [round(v, 4) for [v] in layers.rank_loss(to_variable([[1.0], [0.0]]), left, right).tolist()]
+    [0.3133, 0.6931]
+    """
+
+
+@operator()
+def sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False):
+    """The cross entropy of `label` and ``sigmoid(x)``, element by element.
+
+    ``max(x, 0) - x * label + log(1 + exp(-|x|))``; 0 where the label is `ignore_index`. The label
+    gets no gradient.
+
+    Parameters
+    ----------
+    x : Variable
+        Scores, of any shape; float32 or float64.
+    label : Variable
+        Probabilities, of the shape and type of `x`.
+    ignore_index : int, default -100
+        The label of elements that do not count.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+    normalize : bool, default False
+        Whether to divide by the number of labels that count.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, label = to_variable([[0.0, 1.0]]), to_variable([[1.0, -100.0]])
+    >>> out = layers.sigmoid_cross_entropy_with_logits(x, label)
+    >>> [round(v, 4) for v in out.tolist()[0]]
+    [0.6931, 0.0]
+    """
+
+
+@operator(input="X")
+def teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, soft_max_lower_bound=-15.0):
+    """The loss of a student that learns from clicks and from a teacher's scores.
+
+    With ``s(x) = log(1 + exp(x))``: ``s(x)`` for a label below -1 (no click, no teacher), ``s(x) -
+    x`` below 0 (a click, no teacher), else ``2 * s(x) - x * label``, where the label is the click,
+    0 or 1, plus the teacher's score. The label gets no gradient.
+
+    Parameters
+    ----------
+    input : Variable
+        Scores, of any shape; float32 or float64.
+    label : Variable
+        Of the shape and type of `input`.
+    soft_max_up_bound, soft_max_lower_bound : float, default 15.0
+        Scores outside these bounds get no gradient.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, label = to_variable([[0.0], [0.0], [0.0]]), to_variable([[-2.0], [-1.0], [1.5]])
+    >>> [round(v, 4) for [v] in layers.teacher_student_sigmoid_loss(x, label).tolist()]
+    [0.6931, 0.6931, 1.3863]
+    """
 
 
 @layer
 def square_error_cost(input, label):
-    """``(input - label)^2``.
+    """``(input - label)^2``, element by element.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.square_error_cost(dygraph.ones([1]), dygraph.zeros([1])).tolist()
-    [1.0]
+    Parameters
+    ----------
+    input, label : Variable
+        Of shapes that broadcast; of one type.
+
+    Returns
+    -------
+    Variable
+        The shape that both broadcast to, of their type.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.square_error_cost(to_variable([1.0, 5.0]), to_variable([3.0, 5.0])).tolist()
+    [4.0, 0.0]
     """
     difference = run("elementwise_sub", {"X": input, "Y": label})["Out"]
     return run("square", {"X": difference})["Out"]
@@ -45,27 +286,61 @@ def square_error_cost(input, label):
 
 @layer
 def mse_loss(input, label):
-    """The mean of ``(input - label)^2``.
+    """The mean of ``(input - label)^2`` over all elements.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.mse_loss(dygraph.ones([1]), dygraph.zeros([1])).item()
-    1.0
+    Parameters
+    ----------
+    input, label : Variable
+        Of one shape and type, float32 or float64.
+
+    Returns
+    -------
+    Variable
+        One number, of shape ``()``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.mse_loss(to_variable([1.0, 5.0]), to_variable([3.0, 5.0])).item()
+    2.0
     """
     return ops.mse_loss(input, label)
 
 
 @layer
 def cross_entropy(input, label, soft_label=False, ignore_index=-100):
-    """``-log(input[label])`` of rows of probabilities, in the shape of class numbers.
+    """``-log(input[label])`` of rows of probabilities, which add up to 1.
 
-    `soft_label`: `label` holds probabilities as well. Rows labelled `ignore_index` give 0.
+    `softmax_with_cross_entropy` takes scores and is exact for large ones.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> label = dygraph.to_variable([[0]])
-    >>> static.layers.cross_entropy(dygraph.ones([1, 2]) * 1.0, label).tolist() == [[0.0]]
-    True
+    Parameters
+    ----------
+    input : Variable
+        Probabilities ``[..., classes]``; float32 or float64.
+    label : Variable
+        Class numbers ``[..., 1]``, int64 or int32; with `soft_label`, probabilities of the shape
+        and type of `input`.
+    soft_label : bool, default False
+        Whether `label` holds probabilities: ``-sum(label * log(input))``.
+    ignore_index : int, default -100
+        The label of rows that give 0. Not used with `soft_label`.
+
+    Returns
+    -------
+    Variable
+        ``[..., 1]``, of the type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> p = to_variable([[0.25, 0.75], [0.5, 0.5]])
+    >>> [round(v, 4) for [v] in layers.cross_entropy(p, to_variable([[1], [0]])).tolist()]
+    [0.2877, 0.6931]
+    >>> soft = to_variable([[0.0, 1.0], [0.5, 0.5]])
+    >>> [round(v, 4) for [v] in layers.cross_entropy(p, soft, soft_label=True).tolist()]
+    [0.2877, 0.6931]
     """
     if soft_label:
         return run("cross_entropy", {"X": input, "Label": label}, {"soft_label": True})["Y"]
@@ -78,13 +353,41 @@ def softmax_with_cross_entropy(
     logits, label, soft_label=False, ignore_index=-100, numeric_stable_mode=True,
     return_softmax=False, axis=-1,
 ):  # fmt: skip
-    """The cross entropy of softmax(logits); with `return_softmax` that as well.
+    """The cross entropy of ``softmax(logits)`` and the labels: ``log(sum(exp(logits))) -
+    logits[label]``.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> label = dygraph.to_variable([[0]])
-    >>> round(static.layers.softmax_with_cross_entropy(dygraph.zeros([1, 2]), label).item(), 4)
-    0.6931
+    Parameters
+    ----------
+    logits : Variable
+        Scores, with the classes along `axis`; float32 or float64.
+    label : Variable
+        Class numbers, int64 or int32, with size 1 along `axis`; with `soft_label`, probabilities of
+        the shape and type of `logits`.
+    soft_label : bool, default False
+        Whether `label` holds probabilities.
+    ignore_index : int, default -100
+        The label of rows that give 0. Not used with `soft_label`.
+    numeric_stable_mode : bool, default True
+        Accepted as in Fluid; the result is always exact.
+    return_softmax : bool, default False
+        Whether to return the probabilities as well.
+    axis : int, default -1
+        The axis of the classes; negative ones count from the end.
+
+    Returns
+    -------
+    Variable, or tuple of two
+        The loss, with size 1 along `axis`; with `return_softmax`, that and the probabilities in the
+        shape of `logits`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> scores, label = to_variable([[0.0, 0.0], [0.0, 1.0]]), to_variable([[0], [1]])
+    >>> loss, p = layers.softmax_with_cross_entropy(scores, label, return_softmax=True)
+    >>> [round(v, 4) for [v] in loss.tolist()], p.tolist()[0]
+    ([0.6931, 0.3133], [0.5, 0.5])
     """
     attrs = {
         "soft_label": bool(soft_label), "ignore_index": ignore_index, "axis": axis,
@@ -96,194 +399,111 @@ def softmax_with_cross_entropy(
 
 @layer
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
-    """Half the square of the difference, linear for large differences, summed by row.
+    """A square for small differences and a line for large ones, summed by row.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.smooth_l1(dygraph.ones([1, 2]), dygraph.zeros([1, 2])).tolist()
-    [[1.0]]
+    With ``d = inside_weight * (x - y)``, an element gives ``(sigma * d)^2 / 2`` where ``|d| < 1 /
+    sigma^2`` and ``|d| - 1 / (2 * sigma^2)`` elsewhere, times `outside_weight` (Girshick, Fast
+    R-CNN, 2015).
+
+    Parameters
+    ----------
+    x, y : Variable
+        ``[rows, ...]``, of one shape and type, float32 or float64.
+    inside_weight, outside_weight : Variable, optional
+        Of the shape of `x`; None: 1.
+    sigma : float, optional
+        None is 1.
+
+    Returns
+    -------
+    Variable
+        ``[rows, 1]``
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y = to_variable([[0.5, 3.0]]), to_variable([[0.0, 0.0]])
+    >>> layers.smooth_l1(x, y).tolist()
+    [[2.625]]
     """
     return ops.smooth_l1(x, y, inside_weight, outside_weight, sigma)
 
 
 @layer
 def dice_loss(input, label, epsilon=1e-05, name=None):
-    """1 less the overlap of probabilities and labels (Sorensen and Dice).
+    """1 minus the mean overlap of probabilities and classes (Sorensen and Dice).
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> p, label = dygraph.to_variable([[1.0, 0.0]]), dygraph.to_variable([[0]])
-    >>> round(static.layers.dice_loss(p, label).item(), 4)
-    0.0
+    For a sample it is ``1 - 2 * sum(input * label) / (sum(input) + sum(label) + epsilon)``, the
+    label as one-hot rows.
+
+    Parameters
+    ----------
+    input : Variable
+        Probabilities ``[batch, ..., classes]``; float32 or float64.
+    label : Variable
+        Class numbers ``[batch, ..., 1]``, int64 or int32.
+    epsilon : float, default 1e-05
+        Keeps the divisor above 0.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        One number, of shape ``()``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> p, label = to_variable([[1.0, 0.0], [0.5, 0.5]]), to_variable([[0], [1]])
+    >>> round(layers.dice_loss(p, label).item(), 4)
+    0.25
     """
     return ops.dice_loss(input, label, epsilon)
 
 
 @layer
 def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None):
-    """``(1 - epsilon) label + epsilon prior_dist``; the default prior is uniform.
+    """``(1 - epsilon) * label + epsilon * prior_dist`` (Szegedy and others, 2015).
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.label_smooth(dygraph.ones([1, 1])).tolist()
-    [[1.0]]
+    Parameters
+    ----------
+    label : Variable
+        One-hot rows ``[..., classes]``; float32 or float64.
+    prior_dist : Variable, optional
+        ``[1, classes]``; None: ``1 / classes`` for each class.
+    epsilon : float, default 0.1
+        The weight of the prior, from 0 to 1.
+    dtype : str, default "float32"
+        Accepted as in Fluid; the result has the type of `label`.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `label`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `epsilon` lies outside [0, 1].
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> [round(v, 4) for v in layers.label_smooth(to_variable([0.0, 1.0]), epsilon=0.1).tolist()]
+    [0.05, 0.95]
     """
     epsilon = check.number(epsilon, "label_smooth: epsilon", 0, 1)
     return run("label_smooth", {"X": label, "PriorDist": prior_dist}, {"epsilon": epsilon})["Out"]
 
 
-@layer
-def warpctc(input, label, blank=0, norm_by_times=False, input_length=None, label_length=None):
-    """Connectionist temporal classification, ``[sequences, 1]``; includes the softmax.
-
-    `input` is ``[rows, classes + 1]`` with LoD, or ``[time, batch, classes + 1]`` with lengths.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[0.0, 0.0]], lod=[[0, 1]])
-    >>> label = dygraph.to_variable([[1]], lod=[[0, 1]])
-    >>> round(static.layers.warpctc(x, label.astype("int32")).item(), 4)
-    0.6931
-    """
-    inputs = {
-        "Logits": input, "Label": label, "LogitsLength": input_length, "LabelLength": label_length,
-    }  # fmt: skip
-    return run("warpctc", inputs, {"blank": blank, "norm_by_times": bool(norm_by_times)})["Loss"]
-
-
-@layer
-def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0, name=None):
-    """The most probable symbol of each step, without repetitions and blanks.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], lod=[[0, 3]])
-    >>> static.layers.ctc_greedy_decoder(x, blank=0).tolist()
-    [[1]]
-    """
-    return ops.ctc_greedy_decoder(input, blank, input_length, padding_value)
-
-
-@layer(parameters=True)
-def center_loss(input, label, num_classes, alpha, param_attr, update_center=True):
-    """Half the squared distance of each row from its class's centre, which moves towards it.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, label = static.data("x", [None, 4]), static.data("label", [None, 1], "int64")
-    ...     static.layers.center_loss(x, label, 10, 0.1, None).shape
-    (-1, 1)
-    """
-    check.variable(input, "center_loss: input")
-    classes = check.integer(num_classes, "center_loss: num_classes", 1)
-    width = known(input.shape[1], "center_loss", "the width", input)
-    centers = parameter([classes, width], input.dtype, param_attr)
-    centers.stop_gradient = True
-    rate = filled([1], input.dtype, alpha, "center_loss")
-    inputs = {"X": input, "Label": label, "Centers": centers, "CenterUpdateRate": rate}
-    attrs = {"cluster_num": classes, "need_update": bool(update_center)}
-    found = run("center_loss", inputs, attrs)
-    into(centers, found["CentersOut"], "center_loss")
-    return found["Loss"]
-
-
-@layer(parameters=True)
-def nce(
-    input, label, num_total_classes, sample_weight=None, param_attr=None, bias_attr=None,
-    num_neg_samples=None, name=None, sampler="uniform", custom_dist=None, seed=0, is_sparse=False,
-):  # fmt: skip
-    """Noise contrastive estimation for many classes, ``[rows, 1]`` (Gutmann and Hyvarinen, 2010).
-
-    The operator's cost is divided by ``num_neg_samples + 1``.
-
-    Parameters
-    ----------
-    input, label : Variable
-        ``[rows, D]``, and int64 ``[rows, true classes]``.
-    num_total_classes : int
-    sample_weight : Variable, optional
-        ``[rows, 1]`` factors.
-    param_attr, bias_attr : ParamAttr, str or Initializer, optional
-    num_neg_samples : int, optional
-        Classes drawn for each row; None is 10.
-    name : str, optional
-    sampler : 'uniform', 'log_uniform' or 'custom_dist'
-    custom_dist : list of float, optional
-        The probability of each class, for 'custom_dist'.
-    seed : int
-        0: other draws in each run.
-    is_sparse : bool
-        The weight's gradient is SelectedRows.
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, label = static.data("x", [None, 8]), static.data("label", [None, 1], "int64")
-    ...     static.layers.nce(x, label, 100, num_neg_samples=5).shape
-    (-1, 1)
-    """
-    check.variable(input, "nce: input")
-    classes = check.integer(num_total_classes, "nce: num_total_classes", 1)
-    check.choice(sampler, SAMPLERS, "nce: sampler")
-    width = known(input.shape[1], "nce", "the width", input)
-    inputs = {
-        "Input": input, "Label": label, "SampleWeight": sample_weight,
-        "Weight": parameter([classes, width], input.dtype, param_attr),
-        "Bias": parameter([classes, 1], input.dtype, bias_attr, bias=True),
-    }  # fmt: skip
-    if sampler == "custom_dist":
-        if custom_dist is None:
-            raise InvalidArgumentError("nce: custom_dist must be given for that sampler, got None")
-        tables = walker_tables(custom_dist, classes, str(input.dtype))
-        slots = {"probs": "Probs", "alias": "Alias", "alias_probs": "AliasProbs"}
-        for key, slot in slots.items():
-            inputs[f"CustomDist{slot}"] = tables[f"custom_dist_{key}"]
-    count = 10 if num_neg_samples is None else num_neg_samples
-    attrs = {
-        "num_total_classes": classes, "sampler": SAMPLERS.index(sampler), "seed": seed,
-        "num_neg_samples": check.integer(count, "nce: num_neg_samples", 1),
-        "is_sparse": bool(is_sparse),
-    }  # fmt: skip
-    return run("nce", inputs, attrs)["Cost"] / (attrs["num_neg_samples"] + 1)
-
-
-@layer(parameters=True)
-def hsigmoid(
-    input, label, num_classes, param_attr=None, bias_attr=None, name=None, path_table=None,
-    path_code=None, is_custom=False, is_sparse=False,
-):  # fmt: skip
-    """Hierarchical sigmoid loss, ``[rows, 1]`` (Morin and Bengio, 2005).
-
-    With `is_custom`, `path_table` and `path_code` give the path to each class; `num_classes` is
-    then the number of inner nodes.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, label = static.data("x", [None, 8]), static.data("label", [None, 1], "int64")
-    ...     static.layers.hsigmoid(x, label, 6).shape
-    (-1, 1)
-    """
-    check.variable(input, "hsigmoid: input")
-    least = 1 if is_custom else 2
-    classes = check.integer(num_classes, "hsigmoid: num_classes", least)
-    if is_custom != (path_table is not None) or is_custom != (path_code is not None):
-        raise InvalidArgumentError(
-            "hsigmoid: path_table and path_code must be given with is_custom, and only then"
-        )
-    nodes = classes if is_custom else classes - 1
-    width = known(input.shape[1], "hsigmoid", "the width", input)
-    inputs = {
-        "X": input, "Label": label, "PathTable": path_table, "PathCode": path_code,
-        "W": parameter([nodes, width], input.dtype, param_attr),
-        "Bias": parameter([nodes, 1], input.dtype, bias_attr, bias=True),
-    }  # fmt: skip
-    attrs = {"num_classes": classes, "is_sparse": bool(is_sparse)}
-    return run("hierarchical_sigmoid", inputs, attrs)["Out"]
-
-
-__all__ = sorted([
-    *_FUNCTIONS, "center_loss", "cross_entropy", "ctc_greedy_decoder", "dice_loss", "hsigmoid",
-    "label_smooth", "mse_loss", "nce", "smooth_l1", "softmax_with_cross_entropy",
-    "square_error_cost", "warpctc",
-])  # fmt: skip
+__all__ = [
+    "bpr_loss", "cross_entropy", "dice_loss", "huber_loss", "kldiv_loss", "label_smooth",
+    "log_loss", "margin_rank_loss", "mse_loss", "rank_loss", "sigmoid_cross_entropy_with_logits",
+    "smooth_l1", "softmax_with_cross_entropy", "square_error_cost", "teacher_student_sigmoid_loss",
+]  # fmt: skip

@@ -6,7 +6,6 @@ of layer function ``f`` are named ``f_0.tmp_0``, ``f_0.tmp_1``, ..., those of ``
 are ``foo.tmp_0`` and so on.
 """
 
-import ast
 import functools
 import inspect
 
@@ -23,7 +22,7 @@ from dygraph.errors import (
 from dygraph.nn.activation import activation
 from dygraph.static.program import Variable, computes, default_main_program, default_startup_program
 
-__all__ = ["activated", "attributes", "into", "layer", "run", "table"]
+__all__ = ["activated", "into", "layer", "operator", "run"]
 
 
 def _variables(values):
@@ -170,21 +169,6 @@ def activated(x, act, owner):
 _NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace", "dtype")
 
 
-def _signature(text):
-    """`inspect.Signature` of ``"f(x, axis=-1)"``, and the name."""
-    definition = ast.parse(f"def {text}: pass").body[0]
-    arguments = definition.args.args
-    defaults = [inspect.Parameter.empty] * (len(arguments) - len(definition.args.defaults))
-    defaults += [ast.literal_eval(value) for value in definition.args.defaults]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return definition.name, inspect.Signature(
-        [
-            inspect.Parameter(a.arg, kind, default=d)
-            for a, d in zip(arguments, defaults, strict=True)
-        ]
-    )
-
-
 class _Plan:
     """The slot or attribute of each argument, from the operator's declaration."""
 
@@ -210,33 +194,20 @@ class _Plan:
         self.act = "act" in signature.parameters
 
 
-def table(rows):
-    """Functions of rows ``(signature, first sentence, operator, "argument=slot ...", example)``.
+def operator(type=None, /, **names):
+    """Make a function of a signature and a docstring the operator of its name, or of `type`.
 
-    The operator "" has the function's name; an argument is the slot or attribute of its name unless
-    the fourth column names another.
+    An argument is the slot or attribute of its name, unless `names` gives another.
     """
-    made = {}
-    for row in rows:
-        text, sentence, op, renames, example = (*row, "", "", "", "")[:5]
-        name, signature = _signature(text)
-        names = dict(item.split("=") for item in renames.split())
-        made[name] = _function(name, signature, sentence, op or name, names, example)
+
+    def made(described):
+        owner, signature = described.__name__, inspect.signature(described)
+        return layer(_function(described, owner, signature, type or owner, names))
+
     return made
 
 
-def attributes(functions, module):
-    """The ``__getattr__`` of a module (PEP 562) for the functions of a table."""
-
-    def attribute(name):
-        if name not in functions:
-            raise AttributeError(f"module '{module}' has no attribute '{name}'")
-        return functions[name]
-
-    return attribute
-
-
-def _function(owner, signature, sentence, op, names, example):
+def _function(described, owner, signature, op, names):
     @functools.cache
     def planned():
         return _Plan(owner, op, signature, names)
@@ -246,6 +217,7 @@ def _function(owner, signature, sentence, op, names, example):
         name: p.default for name, p in signature.parameters.items() if p.default is not p.empty
     }
 
+    @functools.wraps(described)
     def function(*args, **kwargs):
         given = {**defaults, **dict(zip(arguments, args, strict=False)), **kwargs}
         if (
@@ -279,9 +251,5 @@ def _function(owner, signature, sentence, op, names, example):
         result = into(given[plan.out], results[0], owner) if plan.out else results[0]
         return activated(result, given["act"], owner) if plan.act else result
 
-    function.__name__ = function.__qualname__ = owner
     function.__signature__ = signature
-    function.__doc__ = f"{sentence}\n\nOperator ``{op}``: ``dygraph.op_info('{op}')``."
-    if example:
-        function.__doc__ += "\n\n>>> import dygraph\n>>> from dygraph import static\n" + example
-    return layer(function)
+    return function

@@ -12,56 +12,220 @@ Examples
 from dygraph import _core, ops
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from dygraph.static.layers.making import activated, attributes, layer, run, table
-from dygraph.static.layers.tensor import assign, filled, sized
+from dygraph.static.layers.making import activated, layer, operator, run
+from dygraph.static.layers.tensor import number_tensors, plain_numbers, sized
 from dygraph.static.unknown_sizes import numbers, variables
 
-_FUNCTIONS = table([
-    ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
-    ("flatten(x, axis=1, name=None)", "A matrix: the axes before `axis` are its rows.", "flatten2"),
-    ("stack(x, axis=0)", "Variables of one shape along a new axis."),
-    ("gather_nd(input, index, name=None)", "The parts of `input` at given indices.", "", "input=X"),
-    ("index_select(input, index, dim=0)", "The parts along `dim` that `index` selects.", "",
-     "input=X"),
-    ("index_sample(x, index)", "The elements of each row of x that the row of `index` selects."),
-    ("scatter_nd_add(ref, index, updates, name=None)", "`ref` plus `updates` at indices.", "",
-     "ref=X"),
-    ("reverse(x, axis)", "In reverse order along an axis or several."),
-    ("flip(input, dims, name=None)", "In reverse order along axes.", "", "input=X"),
-    ("expand_as(x, target_tensor, name=None)", "x repeated up to the shape of `target_tensor`."),
-    ("hash(input, hash_size, num_hash=1, name=None)",
-     "Hash values below `hash_size` for each row of integers.", "",
-     "input=X hash_size=mod_by"),
-    ("pad(x, paddings, pad_value=0.0, name=None)", "Padded before and after each axis."),
-    ("pad_constant_like(x, y, pad_value=0.0, name=None)", "y, padded up to the shape of x."),
-    (
-        "pad2d(input, paddings=[0, 0, 0, 0], mode='constant', pad_value=0.0, data_format='NCHW', "
-        "name=None)",
-        "Images padded with pixels above, below, left and right.", "", "input=X",
-    ),
-    ("shard_index(input, index_num, nshards, shard_id, ignore_value=-1)",
-     "The indices that belong to a shard, counted from its first one.", "", "input=X"),
-    ("multiplex(inputs, index)", "Row i of the variable that ``index[i]`` selects.", "",
-     "inputs=X index=Ids"),
-    ("gather_tree(ids, parents)", "The paths of a beam search, traced back from their ends."),
-    ("meshgrid(input, name=None)", "Variables of one axis as grids, each along another axis.", "",
-     "input=X"),
-    ("unique(x, dtype='int32')", "The distinct elements in order of appearance, and the "
-     "index of each element in them."),
-    ("unique_with_counts(x, dtype='int32')", "`unique`, with the count of each."),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator("transpose2", perm="axis")
+def transpose(x, perm, name=None):
+    """The axes in another order: axis `i` of the result is axis ``perm[i]`` of `x`.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    perm : list of int
+        A permutation of the axes.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[x.shape[i] for i in perm]``, of the type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.transpose(to_variable([[1, 2, 3], [4, 5, 6]]), [1, 0]).tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    """
+
+
+@operator("flatten2")
+def flatten(x, axis=1, name=None):
+    """`x` as a matrix: the axes before `axis` make its rows, the others its columns.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    axis : int, default 1
+        The first axis of the columns, from 0 to the number of axes.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Two axes, of the type of `x`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> layers.flatten(dygraph.ones([2, 3, 4]), axis=2).shape
+    (6, 4)
+    """
+
+
+@operator()
+def stack(x, axis=0):
+    """Variables of one shape along a new axis.
+
+    Parameters
+    ----------
+    x : list of Variable
+        Of one shape and any one type.
+    axis : int, default 0
+        The place of the new axis; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        Their shape with ``len(x)`` put in at `axis`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.stack([to_variable([1, 2]), to_variable([3, 4])], axis=1).tolist()
+    [[1, 3], [2, 4]]
+    """
+
+
+@operator()
+def reverse(x, axis):
+    """The elements in reverse order along one axis or several.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    axis : int or list of int
+        The axes; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.reverse(to_variable([[1, 2], [3, 4]]), axis=0).tolist()
+    [[3, 4], [1, 2]]
+    """
+
+
+@operator(input="X")
+def flip(input, dims, name=None):
+    """The elements in reverse order along axes.
+
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    dims : list of int
+        The axes; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.flip(to_variable([[1, 2], [3, 4]]), dims=[0, 1]).tolist()
+    [[4, 3], [2, 1]]
+    """
+
+
+@operator()
+def expand_as(x, target_tensor, name=None):
+    """`x`, repeated along each axis up to the shape of `target_tensor`.
+
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type; its sizes divide those of `target_tensor`.
+    target_tensor : Variable
+        As many axes as `x`; only its shape is read.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape of `target_tensor`, the type of `x`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.expand_as(to_variable([[1, 2]]), dygraph.ones([2, 2])).tolist()
+    [[1, 2], [1, 2]]
+    """
+
+
+@operator(input="X")
+def meshgrid(input, name=None):
+    """The coordinates of the points of a grid: ``out[i][k_0, k_1, ...] = input[i][k_i]``.
+
+    Parameters
+    ----------
+    input : list of Variable
+        One axis each, any one type.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    list of Variable
+        One for each input, in the shape of the grid.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, y = layers.meshgrid([to_variable([1, 2]), to_variable([5, 6, 7])])
+    >>> x.tolist(), y.tolist()
+    ([[1, 1, 1], [2, 2, 2]], [[5, 6, 7], [5, 6, 7]])
+    """
 
 
 @layer
 def squeeze(input, axes, name=None):
-    """Without axes of size 1: all, or those of `axes`.
+    """`x` without axes of size 1.
 
-    An axis of open size must have one element in the run.
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    axes : list of int
+        The axes to drop if their size is 1; an empty list: all of size 1. An axis of open size must
+        have one element in the run.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
 
+    Returns
+    -------
+    Variable
+        The elements of `input`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
+    >>> from dygraph.static import layers
+    >>> layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
     (2, 1)
     """
     return ops.squeeze(input, axes if _core.holds_symbol(axes) else list(axes) or None)
@@ -69,12 +233,28 @@ def squeeze(input, axes, name=None):
 
 @layer
 def concat(input, axis=0, name=None):
-    """Variables concatenated along `axis`, a number or a Variable.
+    """Variables one after the other along an axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.concat([dygraph.ones([1]), dygraph.zeros([2])]).tolist()
-    [1.0, 0.0, 0.0]
+    Parameters
+    ----------
+    input : list of Variable
+        Of one type, and of one shape but for `axis`.
+    axis : int or Variable, default 0
+        Negative ones count from the end; a Variable must have one element.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The sum of the sizes along `axis`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.concat([to_variable([[1], [2]]), to_variable([[3], [4]])], axis=1).tolist()
+    [[1, 3], [2, 4]]
     """
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     if isinstance(axis, _core.Variable):
@@ -84,12 +264,32 @@ def concat(input, axis=0, name=None):
 
 @layer
 def split(input, num_or_sections, dim=-1, name=None):
-    """A list of parts along `dim`: a number of equal parts, or parts of given sizes (-1: the rest).
+    """The parts of a variable along an axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> [v.tolist() for v in static.layers.split(dygraph.to_variable([1.0, 2.0, 3.0]), [1, -1])]
+    Parameters
+    ----------
+    input : Variable
+        At least one axis, any type.
+    num_or_sections : int or list of int
+        How many equal parts; or the size of each, where one may be -1 for the rest.
+    dim : int, default -1
+        The axis; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    list of Variable
+        The parts, of the type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> [v.tolist() for v in layers.split(to_variable([1.0, 2.0, 3.0]), [1, -1])]
     [[1.0], [2.0, 3.0]]
+    >>> [v.tolist() for v in layers.split(to_variable([1.0, 2.0, 3.0, 4.0]), 2)]
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     check.variable(input, "split: input")
     axis = check.axis(dim, len(input.shape), "split: dim")
@@ -104,12 +304,33 @@ def split(input, num_or_sections, dim=-1, name=None):
 
 @layer
 def unstack(x, axis=0, num=None):
-    """A list of the parts along `axis`, without that axis; give `num` if the size is unknown.
+    """The parts along an axis, without that axis.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> [v.tolist() for v in static.layers.unstack(dygraph.to_variable([[1.0], [2.0]]))]
-    [[1.0], [2.0]]
+    Parameters
+    ----------
+    x : Variable
+        At least one axis, any type.
+    axis : int, default 0
+        Negative ones count from the end.
+    num : int, optional
+        The size of the axis, where it is unknown.
+
+    Returns
+    -------
+    list of Variable
+        As many as the size of the axis.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The size of the axis is unknown, and `num` is not given.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> [v.tolist() for v in layers.unstack(to_variable([[1, 2], [3, 4]]), axis=1)]
+    [[1, 3], [2, 4]]
     """
     check.variable(x, "unstack: x")
     size = x.shape[check.axis(axis, len(x.shape), "unstack: axis")] if num is None else num
@@ -124,13 +345,34 @@ def unstack(x, axis=0, num=None):
 
 @layer
 def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
-    """``x`` with other sizes: -1 for the size that the others determine, 0 for that of ``x``.
+    """The elements of `x` in another shape.
 
-    `actual_shape`, a Variable, overrides `shape`.
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    shape : list of int or Variable
+        The sizes: -1, at most once, for what the others leave over; 0 for the size of `x` at that
+        place. Variables of one element may stand among them.
+    actual_shape : Variable, optional
+        The sizes as int32, in place of `shape`.
+    act : str, optional
+        The name of an activation to apply to the result, such as ``"relu"``.
+    inplace : bool, default False
+        Accepted as in Fluid; not used.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
 
+    Returns
+    -------
+    Variable
+        The elements of `x`, in order.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
+    >>> from dygraph.static import layers
+    >>> layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
     (2, 2, 3)
     """
     inputs, attrs = {"X": x, "Shape": actual_shape}, {}
@@ -141,188 +383,72 @@ def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
         if sum(type(n) is int and n == -1 for n in plain) < 2:
             shape = plain
         shape = variables(shape)
-        attrs["shape"] = _numbers(shape, "reshape: shape")
-        inputs["ShapeTensor"] = _tensors(shape)
+        attrs["shape"] = plain_numbers(shape, "reshape: shape")
+        inputs["ShapeTensor"] = number_tensors(shape)
     made = run("reshape2", inputs, attrs)["Out"]
     if inputs.get("ShapeTensor") is not None:
         sized(made, [x.shape[i] if type(n) is int and n == 0 else n for i, n in enumerate(shape)])
     return activated(made, act, "reshape")
 
 
-def _numbers(values, what):
-    """The numbers of a list, with -1 for Variables."""
-    return [-1 if isinstance(v, _core.Variable) else check.integer(v, what) for v in values]
-
-
-def _tensors(values):
-    """A Variable for each number of a list that holds Variables; None without Variables."""
-    if not any(isinstance(v, _core.Variable) for v in values):
-        return None
-    return [v if isinstance(v, _core.Variable) else filled([1], "int32", v, "") for v in values]
-
-
 @layer
 def unsqueeze(input, axes, name=None):
-    """With axes of size 1 at the positions `axes` of the result.
+    """`input` with axes of size 1 put in.
 
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    axes : int, list of int or Variable
+        The places of the new axes in the result; negative ones count from the end.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The elements of `input`.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
+    >>> from dygraph.static import layers
+    >>> layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
     (1, 2, 1)
     """
     return ops.unsqueeze(input, axes)
 
 
 @layer
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices with the last axis of `input` on a diagonal, 0 elsewhere.
+def expand(x, expand_times, name=None):
+    """`x`, repeated along each axis.
 
     Parameters
     ----------
-    input : Variable or array
-        ``[..., n]``, with `n` known.
-    offset : int
-        The diagonal: 0 for the main one, positive above it, negative below.
-    dim1, dim2 : int
-        The axes of the result, of size ``n + abs(offset)``, that make the matrices.
+    x : Variable
+        Any shape and type.
+    expand_times : list of int or Variable
+        How often along each axis; Variables of one element may stand among the numbers.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Each size times its count, of the type of `x`.
 
     Examples
     --------
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.diag_embed(dygraph.to_variable([1.0, 2.0]), offset=1).tolist()
-    [[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
-    """
-    if not isinstance(input, _core.Variable):
-        input = assign(input)
-    rank, offset = len(input.shape), check.integer(offset, "diag_embed: offset")
-    if rank == 0 or input.shape[-1] < 1:
-        raise check.open_size(
-            f"diag_embed: the last size of input must be known and at least 1, got shape "
-            f"{list(input.shape)}",
-            kind=InvalidArgumentError,
-        )
-    axes = [check.axis(dim1, rank + 1, "diag_embed: dim1")]
-    axes.append(check.axis(dim2, rank + 1, "diag_embed: dim2"))
-    if axes[0] == axes[1]:
-        raise InvalidArgumentError(f"diag_embed: dim1 and dim2 must differ, got {dim1} and {dim2}")
-    # Element i lies at i * (size + 1), or further by the offset, in the matrix written as a row.
-    count = input.shape[-1]
-    size = count + abs(offset)
-    before, ahead = offset if offset > 0 else -offset * size, [0] * (rank - 1)
-    spread = unsqueeze.__wrapped__(input, [rank])
-    row = run("pad", {"X": spread}, {"paddings": [0, 0] * rank + [0, size]})["Out"]
-    row = ops.reshape2(row, shape=ahead + [count * (size + 1)])
-    after = max(0, size * size - before - count * (size + 1))
-    around = [0, 0] * (rank - 1) + [before, after]
-    row = run("pad", {"X": row}, {"paddings": around})["Out"]
-    row = run("slice", {"Input": row},
-              {"axes": [rank - 1], "starts": [0], "ends": [size * size]})["Out"]  # fmt: skip
-    made = ops.reshape2(row, shape=ahead + [size, size])
-    order = iter(range(rank - 1))
-    places = {axes[0]: rank - 1, axes[1]: rank}
-    order = [places[a] if a in places else next(order) for a in range(rank + 1)]
-    return ops.transpose2(made, axis=order)
-
-
-@layer
-def slice(input, axes, starts, ends):
-    """The range from `starts` to before `ends` of each of `axes`; both may be Variables.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.slice(dygraph.to_variable([1.0, 2.0, 3.0]), [0], [1], [3]).tolist()
-    [2.0, 3.0]
-    """
-    inputs, attrs = {"Input": input}, {"axes": list(axes)}
-    unknown = False
-    for slot, key, values in (("Starts", "starts", starts), ("Ends", "ends", ends)):
-        if isinstance(values, _core.Variable):
-            inputs[f"{slot}Tensor"], unknown = values, True
-        else:
-            values = variables(values)
-            inputs[f"{slot}TensorList"] = _tensors(values)
-            unknown = unknown or inputs[f"{slot}TensorList"] is not None
-            attrs[key] = _numbers(values, f"slice: {key}")
-    if unknown:
-        attrs["infer_flags"] = [-1] * len(attrs["axes"])
-    return run("slice", inputs, attrs)["Out"]
-
-
-@layer
-def strided_slice(input, axes, starts, ends, strides):
-    """`slice` with steps `strides`.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([1.0, 2.0, 3.0])
-    >>> static.layers.strided_slice(x, [0], [0], [3], [2]).tolist()
-    [1.0, 3.0]
-    """
-    attrs = {"axes": axes, "starts": starts, "ends": ends, "strides": strides}
-    attrs = {key: _numbers(value, f"strided_slice: {key}") for key, value in attrs.items()}
-    return run("strided_slice", {"Input": input}, attrs)["Out"]
-
-
-@layer
-def crop(x, shape=None, offsets=None, name=None):
-    """A part of ``x`` of `shape`, numbers or a Variable of that shape, from `offsets` on.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.crop(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
-    [2.0, 3.0]
-    """
-    return _cropped("crop", "Y", x, shape, offsets)
-
-
-@layer
-def crop_tensor(x, shape=None, offsets=None, name=None):
-    """A part of ``x`` of `shape`, numbers or a Variable that holds them, from `offsets` on.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.crop_tensor(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
-    [2.0, 3.0]
-    """
-    return _cropped("crop_tensor", "Shape", x, shape, offsets)
-
-
-def _cropped(op, slot, x, shape, offsets):
-    check.variable(x, f"{op}: x")
-    inputs, attrs = {"X": x}, {}
-    if isinstance(shape, _core.Variable):
-        inputs[slot] = shape
-        attrs["shape"] = None if op == "crop" else [-1] * len(x.shape)
-    else:
-        attrs["shape"] = list(x.shape if shape is None else shape)
-        if op == "crop" and any(type(n) is int and n < 0 for n in attrs["shape"]):
-            raise check.open_size(
-                f"crop: the sizes of the part must be known, got {attrs['shape']}",
-                "Use static.layers.crop_tensor, where -1 is what follows the offset",
-                InvalidArgumentError,
-            )
-    if isinstance(offsets, _core.Variable):
-        inputs["Offsets"] = offsets
-    else:
-        attrs["offsets"] = [0] * len(x.shape) if offsets is None else list(offsets)
-    return run(op, inputs, attrs)["Out"]
-
-
-@layer
-def expand(x, expand_times, name=None):
-    """``x`` repeated along each axis by a list of counts, which may hold Variables or be one.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.expand(dygraph.to_variable([[1.0, 2.0]]), [2, 1]).tolist()
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.expand(to_variable([[1.0, 2.0]]), [2, 1]).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
     if isinstance(expand_times, _core.Variable):
         return run("expand", {"X": x, "ExpandTimes": expand_times})["Out"]
     expand_times = variables(expand_times)
-    inputs = {"X": x, "expand_times_tensor": _tensors(expand_times)}
-    times = _numbers(expand_times, "expand: times")
+    inputs = {"X": x, "expand_times_tensor": number_tensors(expand_times)}
+    times = plain_numbers(expand_times, "expand: times")
     made = run("expand", inputs, {"expand_times": times})["Out"]
     if inputs["expand_times_tensor"] is None:
         return made
@@ -330,53 +456,28 @@ def expand(x, expand_times, name=None):
 
 
 @layer
-def gather(input, index, overwrite=True):
-    """The rows of `input` that `index` selects; `overwrite` is for the gradient.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.gather(dygraph.to_variable([5.0, 6.0]), dygraph.to_variable([1])).tolist()
-    [6.0]
-    """
-    return run("gather", {"X": input, "Index": index}, {"overwrite": overwrite})["Out"]
-
-
-@layer
-def scatter(input, index, updates, name=None, overwrite=True):
-    """`input` with the rows that `index` selects replaced by `updates`, or increased by them.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x, two = dygraph.zeros([3]), dygraph.to_variable([2])
-    >>> static.layers.scatter(x, two, dygraph.ones([1])).tolist()
-    [0.0, 0.0, 1.0]
-    """
-    inputs = {"X": input, "Ids": index, "Updates": updates}
-    return run("scatter", inputs, {"overwrite": overwrite})["Out"]
-
-
-@layer
-def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with `updates` added at the positions of `index`.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> places, values = dygraph.to_variable([[1], [1]]), dygraph.to_variable([9.0, 1.0])
-    >>> static.layers.scatter_nd(places, values, [3]).tolist()
-    [0.0, 10.0, 0.0]
-    """
-    check.variable(updates, "scatter_nd: updates")
-    base = filled(check.shape(shape, "scatter_nd: shape"), updates.dtype, 0, "scatter_nd")
-    return run("scatter_nd_add", {"X": base, "Index": index, "Updates": updates})["Out"]
-
-
-@layer
 def roll(input, shifts, dims=None):
-    """The elements rolled along `dims`, from the end to the front.
+    """The elements moved along axes; those that leave at the end come in at the front.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.roll(dygraph.to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+    shifts : int or list of int
+        How far along each of `dims`; negative ones move to the front.
+    dims : int or list of int, optional
+        The axes; None: the variable is rolled as one row.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.roll(to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
     [3.0, 1.0, 2.0]
     """
     return ops.roll(input, shifts, dims)
@@ -384,12 +485,31 @@ def roll(input, shifts, dims=None):
 
 @layer
 def t(input, name=None):
-    """A transposed matrix; variables of one axis unchanged.
+    """The transposed matrix; variables of fewer than two axes unchanged.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.t(dygraph.ones([2, 3])).shape
-    (3, 2)
+    Parameters
+    ----------
+    input : Variable
+        At most two axes, any type.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[columns, rows]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        `input` has more than two axes.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.t(to_variable([[1, 2, 3]])).tolist()
+    [[1], [2], [3]]
     """
     axes = len(check.variable(input, "t: input").shape)
     if axes > 2:
@@ -397,8 +517,7 @@ def t(input, name=None):
     return input if axes < 2 else run("transpose2", {"X": input}, {"axis": [1, 0]})["Out"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "concat", "crop", "crop_tensor", "diag_embed", "expand", "gather", "reshape",
-    "roll", "scatter", "scatter_nd", "slice", "split", "squeeze", "strided_slice", "t", "unsqueeze",
-    "unstack",
-])  # fmt: skip
+__all__ = [
+    "concat", "expand", "expand_as", "flatten", "flip", "meshgrid", "reshape", "reverse", "roll",
+    "split", "squeeze", "stack", "t", "transpose", "unsqueeze", "unstack",
+]  # fmt: skip

@@ -23,18 +23,22 @@ def Print(
     ----------
     input : Variable
         Of any shape and type; selected rows print their rows and values.
-    first_n : int
-        Print in the first runs only. A program that is run with another `feed` or `fetch_list`
-        counts from the start again, and so does every call on eager Variables. Default: print in
-        every run.
+    first_n : int, default -1
+        Print in the first runs only; -1: in every run. A program that is run with another `feed` or
+        `fetch_list` counts from the start again, and so does every call on eager Variables.
     message : str, optional
         A text to print as well.
-    summarize : int
+    summarize : int, default 20
         The number of values to print; -1: all.
-    print_tensor_name, print_tensor_type, print_tensor_shape, print_tensor_lod : bool
+    print_tensor_name, print_tensor_type, print_tensor_shape, print_tensor_lod : bool, default True
         What to print beside the values.
-    print_phase : str
-        ``'forward'``, ``'backward'`` or ``'both'``.
+    print_phase : str, default "both"
+        ``"forward"``, ``"backward"`` or ``"both"``.
+
+    Returns
+    -------
+    Variable
+        The values, shape and type of `input`.
 
     Raises
     ------

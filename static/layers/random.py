@@ -3,15 +3,38 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.layers.tensor import sized, sizes_of
 from dygraph.static.unknown_sizes import numbers
 
-_FUNCTIONS = table([
-    ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
-     "A column for each row of probabilities, drawn with these."),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+
+@operator()
+def sampling_id(x, min=0.0, max=1.0, seed=0, dtype="float32"):
+    """A column for each row of probabilities, drawn with these probabilities.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[rows, columns]``, each row adding up to 1; float32 or float64.
+    min, max : float, default 0.0
+        The range of the random number that is compared with the sums of the row, by default 0 to 1.
+    seed : int, default 0
+        0: the generator's. Others give the same columns at each call.
+    dtype : str, default "float32"
+        Accepted as in Fluid; not used.
+
+    Returns
+    -------
+    Variable
+        int64 ``[rows]``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.sampling_id(to_variable([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])).tolist()
+    [1, 0]
+    """
 
 
 def _drawn(op, shape, attrs, owner):
@@ -22,12 +45,33 @@ def _drawn(op, shape, attrs, owner):
 
 @layer
 def uniform_random(shape, dtype="float32", min=-1.0, max=1.0, seed=0):
-    """Even draws from [min, max).
+    """Random numbers from [min, max), each as likely as the others.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.uniform_random([2, 3]).shape
-    (2, 3)
+    Parameters
+    ----------
+    shape : list of int or Variable
+        The sizes, as in `fill_constant`.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+    min, max : float, default -1.0
+        The range, by default -1 to 1.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator. Others give the same numbers at each
+        call.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     x = layers.uniform_random([2, 3], min=2.0, max=3.0)
+    >>> x.shape, bool(((x >= 2.0) & (x < 3.0)).all())
+    ((2, 3), True)
     """
     attrs = {"dtype": dtype, "min": min, "max": max, "seed": seed}
     return _drawn("uniform_random", shape, attrs, "uniform_random")
@@ -35,12 +79,35 @@ def uniform_random(shape, dtype="float32", min=-1.0, max=1.0, seed=0):
 
 @layer
 def gaussian_random(shape, mean=0.0, std=1.0, seed=0, dtype="float32"):
-    """Draws from a normal distribution.
+    """Random numbers of the normal distribution.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.gaussian_random([2, 3]).shape
-    (2, 3)
+    Parameters
+    ----------
+    shape : list of int or Variable
+        The sizes, as in `fill_constant`.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator. Others give the same numbers at each
+        call.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     x = layers.gaussian_random([2, 3], mean=1.0, std=0.0)
+    >>> x.tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
     attrs = {"dtype": dtype, "mean": mean, "std": std, "seed": seed}
     return _drawn("gaussian_random", shape, attrs, "gaussian_random")
@@ -48,12 +115,36 @@ def gaussian_random(shape, mean=0.0, std=1.0, seed=0, dtype="float32"):
 
 @layer
 def randn(shape, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """Samples of the normal distribution with mean 0 and deviation 1; `out` is set to them.
+    """Random numbers of the normal distribution with mean 0 and standard deviation 1.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.randn([2, 3]).shape
-    (2, 3)
+    Parameters
+    ----------
+    shape : list of int or Variable
+        The sizes, as in `fill_constant`.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+    dtype : str or dtype, optional
+        None is float32.
+    device : str, optional
+        Accepted as in Fluid; not used.
+    stop_gradient : bool, default True
+        Whether the gradient stops at the result.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     x = layers.randn([200, 3])
+    >>> x.shape, bool((abs(x) < 10.0).all())
+    ((200, 3), True)
     """
     attrs = {"dtype": dtype or "float32", "mean": 0.0, "std": 1.0}
     made = into(out, _drawn("gaussian_random", shape, attrs, "randn"), "randn")
@@ -66,12 +157,46 @@ def randint(
     low, high=None, shape=None, out=None, dtype=None, device=None, stop_gradient=False, seed=0,
     name=None,
 ):  # fmt: skip
-    """Integers from `low` to before `high`, or from 0 to before `low`; int64 by default.
+    """Random integers from `low` to before `high`, or from 0 to before `low`.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.randint(10, shape=[2]).shape
-    (2,)
+    Parameters
+    ----------
+    low : int
+        The least integer, or the end of the range if `high` is None.
+    high : int, optional
+        The end of the range, which is not drawn.
+    shape : list of int or Variable, optional
+        The sizes, as in `fill_constant`; None is ``[1]``.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+    dtype : str or dtype, optional
+        int32 or int64; None is int64.
+    device : str, optional
+        Accepted as in Fluid; not used.
+    stop_gradient : bool, default False
+        Accepted as in Fluid; not used.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `low` is not below `high`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     layers.randint(3, 4, shape=[2]).tolist()
+    [3, 3]
     """
     low, high = (0, low) if high is None else (low, high)
     if check.integer(low, "randint: low") >= check.integer(high, "randint: high"):
@@ -83,12 +208,35 @@ def randint(
 
 @layer
 def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0):
-    """A random permutation of the integers from 0 to before `n`.
+    """The integers from 0 to before `n` in random order.
 
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.randperm(5).shape
-    (5,)
+    Parameters
+    ----------
+    n : int
+        How many, at least 1.
+    out : Variable, optional
+        A variable of the type of the result, which is written to it and returned.
+    dtype : str or dtype, default "int64"
+        int32, int64, float32 or float64.
+    device : str, optional
+        Accepted as in Fluid; not used.
+    stop_gradient : bool, default True
+        Whether the gradient stops at the result.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator.
+
+    Returns
+    -------
+    Variable
+        ``[n]``, of the type `dtype`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     sorted(layers.randperm(5).tolist())
+    [0, 1, 2, 3, 4]
     """
     attrs = {"n": check.integer(n, "randperm: n", 1), "dtype": dtype, "seed": seed}
     made = into(out, run("randperm", {}, attrs)["Out"], "randperm")
@@ -116,11 +264,35 @@ def _like(op, input, shape, input_dim_idx, output_dim_idx, attrs):
 def uniform_random_batch_size_like(
     input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
 ):
-    """Uniform samples from [min, max) in `shape`, with the batch size of `input`.
+    """Random numbers from [min, max), with one size taken from `input`.
 
+    Parameters
+    ----------
+    input : Variable
+        Gives one size.
+    shape : list of int
+        The sizes; that at `output_dim_idx` is not read.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+    input_dim_idx : int, default 0
+        The axis of `input` that gives the size.
+    output_dim_idx : int, default 0
+        The axis of the result that takes it.
+    min, max : float, default -1.0
+        The range, by default -1 to 1.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
+    >>> from dygraph.static import layers
+    >>> layers.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
     (5, 3)
     """
     attrs = {"dtype": dtype, "min": min, "max": max, "seed": seed}
@@ -131,11 +303,37 @@ def uniform_random_batch_size_like(
 def gaussian_random_batch_size_like(
     input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
 ):
-    """Samples of a normal distribution in `shape`, with the batch size of `input`.
+    """Random numbers of the normal distribution, with one size taken from `input`.
 
+    Parameters
+    ----------
+    input : Variable
+        Gives one size.
+    shape : list of int
+        The sizes; that at `output_dim_idx` is not read.
+    input_dim_idx : int, default 0
+        The axis of `input` that gives the size.
+    output_dim_idx : int, default 0
+        The axis of the result that takes it.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    seed : int, default 0
+        0: the seed of the program, or the library's generator.
+    dtype : str or dtype, default "float32"
+        float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
+    >>> from dygraph.static import layers
+    >>> layers.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
     (5, 3)
     """
     attrs = {"dtype": dtype, "mean": mean, "std": std, "seed": seed}
@@ -144,15 +342,29 @@ def gaussian_random_batch_size_like(
 
 @layer
 def random_crop(x, shape, seed=None):
-    """A random crop of the sizes `shape` from each instance of ``x``.
+    """A part of each instance of `x`, of the sizes `shape`, at a random place.
 
-    The last axes of ``x`` are cropped, as many as `shape` has sizes. `seed` is an integer, a
-    Variable that holds one, or None.
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, ...]``, any type; its last axes are cropped, as many as `shape` has sizes.
+    shape : list of int
+        The sizes of the part.
+    seed : int or Variable, optional
+        Where to start drawing; a Variable must have one element. None: the generator's.
 
+    Returns
+    -------
+    Variable
+        The axes of `x` before the cropped ones, then `shape`.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program()):
     ...     image = static.data("image", [None, 3, 32, 32])
-    ...     static.layers.random_crop(image, [3, 28, 28]).shape
+    ...     layers.random_crop(image, [3, 28, 28]).shape
     (-1, 3, 28, 28)
     """
     attrs = {"shape": check.shape(shape, "random_crop: shape")}
@@ -162,7 +374,7 @@ def random_crop(x, shape, seed=None):
     return run("random_crop", {"X": x}, attrs)["Out"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "gaussian_random", "gaussian_random_batch_size_like", "randint", "randn",
-    "random_crop", "randperm", "uniform_random", "uniform_random_batch_size_like",
-])  # fmt: skip
+__all__ = [
+    "gaussian_random", "gaussian_random_batch_size_like", "randint", "randn", "random_crop",
+    "randperm", "sampling_id", "uniform_random", "uniform_random_batch_size_like",
+]  # fmt: skip

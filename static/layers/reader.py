@@ -153,8 +153,21 @@ def double_buffer(reader, place=None, name=None):
     Parameters
     ----------
     reader : Reader
-    place, name
-        Fluid's; not used.
+        What `py_reader` gives.
+    place : CPUPlace or CUDAPlace, optional
+        Accepted as in Fluid; not used.
+    name : str, optional
+        Accepted as in Fluid; not used.
+
+    Returns
+    -------
+    Reader
+        `reader`
+
+    Raises
+    ------
+    ArgumentTypeError
+        `reader` is no reader.
 
     Examples
     --------

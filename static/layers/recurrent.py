@@ -33,23 +33,47 @@ def dynamic_lstm(
     is_reverse=False, gate_activation="sigmoid", cell_activation="tanh",
     candidate_activation="tanh", dtype="float32", name=None,
 ):  # fmt: skip
-    """An LSTM along each sequence: (the hidden states, the cells).
+    """An LSTM along each sequence (Hochreiter and Schmidhuber, 1997).
+
+    From the state ``h`` and the cell ``c`` of the row before, the gates are ``i, f = gate(x + h W +
+    p c + b)`` and the candidate is ``g = candidate(x + h W + b)``. Then ``cell = f * c + i * g``,
+    ``o = gate(x + h W + p cell + b)`` and ``hidden = o * act(cell)``. The peepholes ``p`` come from
+    `use_peepholes` (Gers and Schmidhuber, 2000).
 
     Parameters
     ----------
     input : Variable
-        ``[rows, size]`` with LoD, the input times its weights.
+        ``[rows, size]`` with LoD: each row times its weights, as an `fc` gives it, for g, i, f, o.
     size : int
-        4 times the hidden size.
+        4 times the width of a state.
     h_0, c_0 : Variable, optional
-        First states, ``[sequences, size / 4]``.
-    param_attr, bias_attr : ParamAttr, str or Initializer, optional
-    use_peepholes : bool
-        The gates read the cells.
-    is_reverse : bool
-    gate_activation, cell_activation, candidate_activation : str
-    dtype : str
+        The first states and cells, ``[sequences, size / 4]``; None: 0.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[size / 4, size]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[1, size]``, or ``[1, 7 * size / 4]`` with peepholes.
+    use_peepholes : bool, default True
+        Whether the gates see the cells.
+    is_reverse : bool, default False
+        Whether to go from the last row of a sequence to its first.
+    gate_activation, cell_activation, candidate_activation : str, default "sigmoid"
+        ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
+    dtype : str or dtype, default "float32"
+        The type of the parameters.
     name : str, optional
+        The name of the result and of the parameters.
+
+    Returns
+    -------
+    hidden : Variable
+        The states, ``[rows, size / 4]``, with the LoD of `input`.
+    cell : Variable
+        The cells, likewise.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `size` is no multiple of 4.
 
     Examples
     --------
@@ -82,8 +106,54 @@ def dynamic_lstmp(
     proj_activation="tanh", dtype="float32", name=None, h_0=None, c_0=None, cell_clip=None,
     proj_clip=None,
 ):  # fmt: skip
-    """`dynamic_lstm` whose hidden states are projected to `proj_size`: (projections, cells).
+    """`dynamic_lstm` whose states are projected to another width (Sak and others, 2014).
 
+    The projection ``proj(h P)`` of the row before stands in the place of ``h``.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, size]`` with LoD, as of `dynamic_lstm`.
+    size : int
+        4 times the width of a cell.
+    proj_size : int
+        The width of a projection.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weights, ``[proj_size, size]`` and ``[size / 4,
+        proj_size]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[1, size]``, or ``[1, 7 * size / 4]`` with peepholes.
+    use_peepholes : bool, default True
+        Whether the gates see the cells.
+    is_reverse : bool, default False
+        Whether to go from the last row of a sequence to its first.
+    gate_activation, cell_activation, candidate_activation, proj_activation : str, default "sigmoid"
+        ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
+    dtype : str or dtype, default "float32"
+        The type of the parameters.
+    name : str, optional
+        The name of the result and of the parameters.
+    h_0 : Variable, optional
+        The first projections, ``[sequences, proj_size]``; None: 0.
+    c_0 : Variable, optional
+        The first cells, ``[sequences, size / 4]``; None: 0.
+    cell_clip, proj_clip : float, optional
+        The greatest size of cells and of projections; None or 0: no bound.
+
+    Returns
+    -------
+    projection : Variable
+        ``[rows, proj_size]``, with the LoD of `input`.
+    cell : Variable
+        ``[rows, size / 4]``, likewise.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `size` is no multiple of 4.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     x = static.layers.data("x", [16], lod_level=1)
@@ -125,10 +195,37 @@ def dynamic_gru(
     input, size, param_attr=None, bias_attr=None, is_reverse=False, gate_activation="sigmoid",
     candidate_activation="tanh", h_0=None, origin_mode=False,
 ):  # fmt: skip
-    """A GRU along each sequence: the hidden states ``[rows, size]``.
+    """A GRU along each sequence (Cho and others, 2014).
 
-    `input` is ``[rows, 3 * size]`` with LoD, the input times its weights.
+    From the state ``h`` of the row before: ``u = gate(x_u + h W_u + b_u)``, ``r = gate(x_r + h W_r
+    + b_r)``, ``m = candidate(x_m + (r * h) W_m + b_m)`` and ``hidden = (1 - u) * h + u * m``.
 
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, 3 * size]`` with LoD: each row times its weights, as an `fc` gives it, for u, r, m.
+    size : int
+        The width of a state.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[size, 3 * size]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[1, 3 * size]``; False: no bias.
+    is_reverse : bool, default False
+        Whether to go from the last row of a sequence to its first.
+    gate_activation, candidate_activation : str, default "sigmoid"
+        ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
+    h_0 : Variable, optional
+        The first states, ``[sequences, size]``; None: 0.
+    origin_mode : bool, default False
+        Whether ``u`` keeps the old state: ``u * h + (1 - u) * m``, as in the paper.
+
+    Returns
+    -------
+    Variable
+        The states, ``[rows, size]``, with the LoD of `input`.
+
+    Examples
+    --------
     >>> from dygraph import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     static.layers.dynamic_gru(static.layers.data("x", [12], lod_level=1), size=4).shape
@@ -153,15 +250,52 @@ def gru_unit(
     input, hidden, size, param_attr=None, bias_attr=None, activation="tanh",
     gate_activation="sigmoid", origin_mode=False,
 ):  # fmt: skip
-    """One step of a GRU: (the new hidden state, the reset one, the gates).
+    """One step of a GRU; the formulas are those of `dynamic_gru`.
 
-    `size` is 3 times the hidden size; `input` is ``[batch, size]``.
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, size]``: the inputs times their weights, for u, r, m.
+    hidden : Variable
+        The states before, ``[batch, size / 3]``.
+    size : int
+        3 times the width of a state.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[size / 3, size]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[1, size]``; False: no bias.
+    activation, gate_activation : str, default "tanh"
+        ``"identity"``, ``"sigmoid"``, ``"tanh"`` or ``"relu"``.
+    origin_mode : bool, default False
+        Whether ``u`` keeps the old state.
 
+    Returns
+    -------
+    hidden : Variable
+        The new states, ``[batch, size / 3]``.
+    reset_hidden : Variable
+        ``r * h``, likewise.
+    gate : Variable
+        u, r and m, ``[batch, size]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `size` is no multiple of 3, or an activation is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, h = static.data("x", [None, 12]), static.data("h", [None, 4])
-    ...     [v.shape for v in static.layers.gru_unit(x, h, size=12)]
-    [(-1, 4), (-1, 4), (-1, 12)]
+    ...     x, h = static.data("x", [None, 3]), static.data("h", [None, 1])
+    ...     new, *_ = layers.gru_unit(x, h, 3, param_attr=static.initializer.Constant(0.0))
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {"x": np.zeros((1, 3), "float32"), "h": np.array([[2.0]], "float32")}
+    ...     exe.run(feed=feed, fetch_list=[new])
+    [array([[1.]], dtype=float32)]
     """
     check.variable(input, "gru_unit: input")
     units = _units(size, 3, "gru_unit")
@@ -181,13 +315,53 @@ def gru_unit(
 def lstm_unit(
     x_t, hidden_t_prev, cell_t_prev, forget_bias=0.0, param_attr=None, bias_attr=None, name=None
 ):
-    """One step of an LSTM: (the new hidden state, the new cell); `fc` has the parameters.
+    """One step of an LSTM, with an `fc` of the input and the state as its gates.
 
+    With ``i, f, o, g = fc([x, h])``: ``cell = sigmoid(f + forget_bias) * c + sigmoid(i) * tanh(g)``
+    and ``hidden = sigmoid(o) * tanh(cell)``.
+
+    Parameters
+    ----------
+    x_t : Variable
+        The inputs of the step, ``[batch, columns]``; float32 or float64.
+    hidden_t_prev, cell_t_prev : Variable
+        The states and the cells before, ``[batch, width]``.
+    forget_bias : float, default 0.0
+        Added to the forget gate; 1 lets a cell remember at first.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the weight, ``[columns + width, 4 * width]``.
+    bias_attr : ParamAttr, str, Initializer or False, optional
+        The same of the bias, ``[4 * width]``; False: no bias.
+    name : str, optional
+        The name of the result and of the parameters.
+
+    Returns
+    -------
+    hidden : Variable
+        The new states, ``[batch, width]``.
+    cell : Variable
+        The new cells, likewise.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The width of the cells is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x, h, c = (static.data(n, [None, 4]) for n in "xhc")
-    ...     [v.shape for v in static.layers.lstm_unit(x, h, c)]
-    [(-1, 4), (-1, 4)]
+    ...     x, h, c = (static.data(n, [None, 1]) for n in "xhc")
+    ...     zero = static.initializer.Constant(0.0)
+    ...     hidden, cell = layers.lstm_unit(x, h, c, param_attr=zero)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     feed = {n: np.array([[2.0]], "float32") for n in "xhc"}
+    ...     new, kept = exe.run(feed=feed, fetch_list=[hidden, cell])
+    >>> round(float(new[0, 0]), 4), float(kept[0, 0])
+    (0.3808, 1.0)
     """
     for what, value in (
         ("x_t", x_t), ("hidden_t_prev", hidden_t_prev), ("cell_t_prev", cell_t_prev)
@@ -206,7 +380,7 @@ def lstm(
     input, init_h, init_c, max_len, hidden_size, num_layers, dropout_prob=0.0, is_bidirec=False,
     is_test=False, name=None, default_initializer=None, seed=-1,
 ):  # fmt: skip
-    """A stack of LSTM over ``[time, batch, D]``: (the states of all steps, last h, last c).
+    """A stack of LSTM layers over padded sequences.
 
     Weights and biases are parameters of each layer and direction, as the operator ``rnn`` takes
     them; Fluid's cudnn operator has one parameter for all.
@@ -214,18 +388,39 @@ def lstm(
     Parameters
     ----------
     input : Variable
+        ``[time, batch, columns]``; float32 or float64.
     init_h, init_c : Variable
-        ``[num_layers * directions, batch, hidden_size]``.
+        The first states and cells, ``[num_layers * directions, batch, hidden_size]``.
     max_len : int
-        Fluid's; not used: `input` gives the length.
-    hidden_size, num_layers : int
-    dropout_prob : float
-        Between layers.
-    is_bidirec, is_test : bool
+        Accepted as in Fluid; `input` gives the length.
+    hidden_size : int
+        The width of a state.
+    num_layers : int
+        The number of layers.
+    dropout_prob : float, default 0.0
+        The probability of dropout between layers.
+    is_bidirec : bool, default False
+        Whether a second cell of each layer reads its input backward.
+    is_test : bool, default False
+        Whether to drop nothing.
     name : str, optional
+        The name of the result and of the parameters.
     default_initializer : Initializer, optional
-    seed : int
+        The start values of the parameters; None: uniform within ``1 / sqrt(hidden_size)`` of 0.
+    seed : int, default -1
         The seed of dropout; -1: other draws in each run.
+
+    Returns
+    -------
+    out : Variable
+        The states of the last layer, ``[time, batch, directions * hidden_size]``.
+    last_h, last_c : Variable
+        The last states and cells, in the shape of `init_h`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The number of columns of `input` is unknown.
 
     Examples
     --------
@@ -262,17 +457,52 @@ def lstm(
 
 @layer(parameters=True)
 def linear_chain_crf(input, label, param_attr=None, length=None):
-    """The negative log-likelihood of label sequences, ``[sequences, 1]``.
+    """Minus the logarithm of the probability of tag sequences, a loss (Lafferty and others, 2001).
 
-    The parameter, ``[tags + 2, tags]``, holds the scores of first tags, of last tags, and of
-    transitions between tags. `input` has LoD, or is padded with lengths in `length`.
+    The score of a sequence adds up `input` at its tags and the parameter: the scores of first tags,
+    of last tags, and of transitions from tag to tag.
 
+    Parameters
+    ----------
+    input : Variable
+        The scores of the tags, ``[rows, tags]`` with LoD, or ``[batch, time, tags]`` with `length`;
+        float32 or float64.
+    label : Variable
+        The right tags, int64 or int32 ``[rows, 1]`` with LoD, or ``[batch, time]``.
+    param_attr : ParamAttr, str or Initializer, optional
+        The attributes, name or start values of the parameter, ``[tags + 2, tags]``.
+    length : Variable, optional
+        int64 ``[batch, 1]``: the lengths of padded sequences.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, 1]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        The number of tags is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dygraph
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.layers.data("x", [4], lod_level=1)
-    ...     label = static.layers.data("label", [1], dtype="int64", lod_level=1)
-    ...     static.layers.linear_chain_crf(x, label, param_attr="crf").shape
-    (-1, 1)
+    ...     x = static.data("x", [None, 2], lod_level=1)
+    ...     label = static.data("label", [None, 1], "int64", lod_level=1)
+    ...     zero = static.ParamAttr("crf", static.initializer.Constant(0.0))
+    ...     loss = layers.linear_chain_crf(x, label, param_attr=zero)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     lod = [[0, 2]]
+    ...     feed = {"x": dygraph.to_variable(np.zeros((2, 2), "float32"), lod=lod)}
+    ...     feed["label"] = dygraph.to_variable(np.array([[0], [1]]), lod=lod)
+    ...     (cost,) = exe.run(feed=feed, fetch_list=[loss])
+    >>> round(float(cost[0, 0]), 4)
+    1.3863
     """
     check.variable(input, "linear_chain_crf: input")
     tags = known(input.shape[-1], "linear_chain_crf", "the number of tags", input)
@@ -283,17 +513,50 @@ def linear_chain_crf(input, label, param_attr=None, length=None):
 
 @layer(parameters=True)
 def crf_decoding(input, param_attr, label=None, length=None):
-    """The most probable tags by the parameter of a `linear_chain_crf`; with `label`, 1 where right.
+    """The tag sequences with the greatest score by the parameter of a `linear_chain_crf` (Viterbi,
+    1967).
 
-    `param_attr` names that parameter.
+    Parameters
+    ----------
+    input : Variable
+        The scores of the tags, as of `linear_chain_crf`.
+    param_attr : ParamAttr or str
+        The name of that parameter.
+    label : Variable, optional
+        The right tags; None: return the tags found.
+    length : Variable, optional
+        int64 ``[batch, 1]``: the lengths of padded sequences.
 
+    Returns
+    -------
+    Variable
+        int64 ``[rows, 1]`` with LoD, or ``[batch, time]``: the tags; with `label`, 1 where they are
+        right and 0 elsewhere.
+
+    Raises
+    ------
+    NotFoundError
+        The program has no parameter of that name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dygraph
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.layers.data("x", [4], lod_level=1)
-    ...     label = static.layers.data("label", [1], dtype="int64", lod_level=1)
-    ...     loss = static.layers.linear_chain_crf(x, label, param_attr="crf")
-    ...     static.layers.crf_decoding(x, param_attr="crf").shape
-    (-1, 1)
+    ...     x = static.data("x", [None, 2], lod_level=1)
+    ...     label = static.data("label", [None, 1], "int64", lod_level=1)
+    ...     zero = static.ParamAttr("crf", static.initializer.Constant(0.0))
+    ...     loss = layers.linear_chain_crf(x, label, param_attr=zero)
+    ...     tags = layers.crf_decoding(x, param_attr="crf")
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     scores = np.array([[0.0, 1.0], [2.0, 0.0]], "float32")
+    ...     feed = {"x": dygraph.to_variable(scores, lod=[[0, 2]])}
+    ...     feed["label"] = dygraph.to_variable(np.array([[0], [1]]), lod=[[0, 2]])
+    ...     exe.run(feed=feed, fetch_list=[tags])[0].tolist()
+    [[1], [0]]
     """
     check.variable(input, "crf_decoding: input")
     attr = ParamAttr.of(param_attr)

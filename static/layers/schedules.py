@@ -33,12 +33,32 @@ _COUNTER = "@LR_DECAY_COUNTER@"
 
 
 def autoincreased_step_counter(counter_name=None, begin=1, step=1):
-    """A persistable int64 variable: `begin` in the first run, `step` more in each later one.
+    """A counter of the runs of the program, which keeps its value between them.
 
+    Parameters
+    ----------
+    counter_name : str, optional
+        The name of the variable; None is ``"@STEP_COUNTER@"``. Calls of one name share it.
+    begin : int, default 1
+        The value in the first run.
+    step : int, default 1
+        What each later run adds.
+
+    Returns
+    -------
+    Variable
+        int64 ``[1]``, without a gradient.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.autoincreased_step_counter().name
-    '@STEP_COUNTER@'
+    ...     counter = layers.autoincreased_step_counter("runs", begin=3)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [int(exe.run(fetch_list=[counter])[0][0]) for _ in range(3)]
+    [3, 4, 5]
     """
     begin = check.integer(begin, "autoincreased_step_counter: begin")
     step = check.integer(step, "autoincreased_step_counter: step")
@@ -108,12 +128,40 @@ def _constant(value):
 
 @_schedule(_noam)
 def noam_decay(d_model, warmup_steps, learning_rate=1.0):
-    """``learning_rate d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5)``, steps from 1.
+    """``learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
 
+    Steps count from 1. It is the rate of the Transformer (Vaswani and others, 2017); inside
+    `dygraph.guard`, `dygraph.lr.NoamDecay`.
+
+    Parameters
+    ----------
+    d_model : float
+        The width of the model, above 0.
+    warmup_steps : float
+        For how many steps the rate rises, above 0.
+    learning_rate : float or Variable, default 1.0
+        The factor of all.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `d_model` or `warmup_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.noam_decay(512, 4000).name
-    'noam_decay_0.tmp_5'
+    ...     rate = layers.noam_decay(d_model=4, warmup_steps=4)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [float(exe.run(fetch_list=[rate])[0][0]) for _ in range(2)]
+    [0.0625, 0.125]
     """
     d_model = _positive(d_model, "noam_decay: d_model")
     warmup = _positive(warmup_steps, "noam_decay: warmup_steps")
@@ -130,12 +178,41 @@ def noam_decay(d_model, warmup_steps, learning_rate=1.0):
 
 @_schedule(lr.ExponentialDecay)
 def exponential_decay(learning_rate, decay_steps, decay_rate, staircase=False):
-    """``learning_rate decay_rate^(step / decay_steps)``; `staircase` rounds the exponent down.
+    """``learning_rate * decay_rate^(step / decay_steps)``, with steps from 0.
 
+    Inside `dygraph.guard` it is `dygraph.lr.ExponentialDecay`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        In how many steps the rate is multiplied by `decay_rate`.
+    decay_rate : float
+        The factor.
+    staircase : bool, default False
+        Whether to round the exponent down.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `decay_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.exponential_decay(0.1, 1000, 0.5).shape
-    (1,)
+    ...     rate = layers.exponential_decay(1.0, decay_steps=1, decay_rate=0.5)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [float(exe.run(fetch_list=[rate])[0][0]) for _ in range(3)]
+    [1.0, 0.5, 0.25]
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "exponential_decay")
@@ -145,12 +222,41 @@ def exponential_decay(learning_rate, decay_steps, decay_rate, staircase=False):
 
 @_schedule(lr.NaturalExpDecay)
 def natural_exp_decay(learning_rate, decay_steps, decay_rate, staircase=False):
-    """``learning_rate exp(-decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
+    """``learning_rate * exp(-decay_rate * step / decay_steps)``, with steps from 0.
 
+    Inside `dygraph.guard` it is `dygraph.lr.NaturalExpDecay`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The unit of the steps.
+    decay_rate : float
+        How fast the rate falls.
+    staircase : bool, default False
+        Whether to round ``step / decay_steps`` down.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `decay_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.natural_exp_decay(0.1, 1000, 0.5).shape
-    (1,)
+    ...     rate = layers.natural_exp_decay(1.0, decay_steps=1, decay_rate=0.5)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [round(float(exe.run(fetch_list=[rate])[0][0]), 4) for _ in range(3)]
+    [1.0, 0.6065, 0.3679]
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "natural_exp_decay")
@@ -160,12 +266,41 @@ def natural_exp_decay(learning_rate, decay_steps, decay_rate, staircase=False):
 
 @_schedule(lr.InverseTimeDecay)
 def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
-    """``learning_rate / (1 + decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
+    """``learning_rate / (1 + decay_rate * step / decay_steps)``, with steps from 0.
 
+    Inside `dygraph.guard` it is `dygraph.lr.InverseTimeDecay`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The unit of the steps.
+    decay_rate : float
+        How fast the rate falls.
+    staircase : bool, default False
+        Whether to round ``step / decay_steps`` down.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `decay_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.inverse_time_decay(0.1, 1000, 0.5).shape
-    (1,)
+    ...     rate = layers.inverse_time_decay(1.0, decay_steps=1, decay_rate=1.0)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [round(float(exe.run(fetch_list=[rate])[0][0]), 4) for _ in range(3)]
+    [1.0, 0.5, 0.3333]
     """
     with _scheduling():
         ratio = _ratio(_steps(), decay_steps, staircase, "inverse_time_decay")
@@ -175,14 +310,45 @@ def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
 
 @_schedule(lr.PolynomialDecay)
 def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False):
-    """From `learning_rate` to `end_learning_rate` by a power of the remaining steps.
+    """From `learning_rate` to `end_learning_rate` by a power of the steps that are left.
 
-    `cycle`: after `decay_steps` it starts again, with a longer period each time.
+    ``(learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate``,
+    with steps from 0. Inside `dygraph.guard` it is `dygraph.lr.PolynomialDecay`.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of step 0.
+    decay_steps : float
+        The number of steps of the fall, above 0.
+    end_learning_rate : float, default 0.0001
+        The rate at its end.
+    power : float, default 1.0
+        1 is a line.
+    cycle : bool, default False
+        Whether, after `decay_steps`, the rate starts again to fall over twice as many steps, then
+        three times, and so on; else it stays.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `decay_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.polynomial_decay(0.1, 1000).shape
-    (1,)
+    ...     rate = layers.polynomial_decay(1.0, decay_steps=4, end_learning_rate=0.0)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [float(exe.run(fetch_list=[rate])[0][0]) for _ in range(3)]
+    [1.0, 0.75, 0.5]
     """
     whole = _positive(decay_steps, "polynomial_decay: decay_steps")
     with _scheduling():
@@ -200,12 +366,37 @@ def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power
 
 @_schedule(_piecewise)
 def piecewise_decay(boundaries, values):
-    """``values[i]`` until step ``boundaries[i]``, the last value from then on.
+    """``values[i]`` until step ``boundaries[i]``, and the last value from then on; steps from 0.
 
+    Inside `dygraph.guard` it is `dygraph.lr.PiecewiseDecay`.
+
+    Parameters
+    ----------
+    boundaries : list of int
+        The steps at which the rate changes, in ascending order.
+    values : list of float
+        The rates, one more than boundaries.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The lengths do not fit, or the boundaries do not rise.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.piecewise_decay([100, 200], [1.0, 0.5, 0.1]).shape
-    (1,)
+    ...     rate = layers.piecewise_decay([1, 2], [1.0, 0.5, 0.25])
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [float(exe.run(fetch_list=[rate])[0][0]) for _ in range(4)]
+    [1.0, 0.5, 0.25, 0.25]
     """
     if len(values) != len(boundaries) + 1:
         raise InvalidArgumentError(
@@ -225,12 +416,40 @@ def piecewise_decay(boundaries, values):
 
 @_schedule(lr.CosineDecay)
 def cosine_decay(learning_rate, step_each_epoch, epochs):
-    """``learning_rate / 2 (1 + cos(pi epoch / epochs))``.
+    """``learning_rate / 2 * (1 + cos(pi * epoch / epochs))`` (Loshchilov and Hutter, 2016).
 
+    The epoch is ``floor(step / step_each_epoch)``, with steps from 0. Inside `dygraph.guard` it is
+    `dygraph.lr.CosineDecay`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate of the first epoch.
+    step_each_epoch : float
+        The steps of an epoch, above 0.
+    epochs : float
+        The epoch at which the rate is 0.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `step_each_epoch` or `epochs` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.cosine_decay(0.1, 100, 20).shape
-    (1,)
+    ...     rate = layers.cosine_decay(1.0, step_each_epoch=1, epochs=2)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [round(float(exe.run(fetch_list=[rate])[0][0]), 4) for _ in range(3)]
+    [1.0, 0.5, 0.0]
     """
     epochs = _positive(epochs, "cosine_decay: epochs")
     with _scheduling():
@@ -241,14 +460,41 @@ def cosine_decay(learning_rate, step_each_epoch, epochs):
 
 @_schedule(lr.LinearLrWarmup)
 def linear_lr_warmup(learning_rate, warmup_steps, start_lr, end_lr):
-    """Linear from `start_lr` to `end_lr` over `warmup_steps`, then `learning_rate`.
+    """A line from `start_lr` to `end_lr` over `warmup_steps` steps, then `learning_rate`.
 
-    `learning_rate` is a number or another schedule's variable.
+    Inside `dygraph.guard` it is `dygraph.lr.LinearLrWarmup`.
 
+    Parameters
+    ----------
+    learning_rate : float or Variable
+        The rate afterwards; a Variable of another schedule.
+    warmup_steps : float
+        For how many steps the rate moves, above 0.
+    start_lr : float
+        The rate of step 0.
+    end_lr : float
+        The rate that the line reaches.
+
+    Returns
+    -------
+    Variable
+        float32 ``[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `warmup_steps` is not above 0.
+
+    Examples
+    --------
     >>> from dygraph import static
+    >>> from dygraph.static import layers
     >>> with static.program_guard(static.Program(), static.Program()):
-    ...     static.layers.linear_lr_warmup(0.1, 50, 0.0, 0.1).shape
-    (1,)
+    ...     rate = layers.linear_lr_warmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=0.5)
+    ...     exe = static.Executor()
+    ...     _ = exe.run(static.default_startup_program())
+    ...     [float(exe.run(fetch_list=[rate])[0][0]) for _ in range(4)]
+    [0.0, 0.25, 0.5, 0.5]
     """
     warmup = _positive(warmup_steps, "linear_lr_warmup: warmup_steps")
     with _scheduling():

@@ -11,32 +11,334 @@ Examples
 
 from dygraph import _core, nets
 from dygraph.core import check
-from dygraph.static.layers.learnt import biased, known, parameter
-from dygraph.static.layers.making import activated, attributes, layer, run, table
+from dygraph.static.layers.making import layer, operator, run
 from dygraph.static.program import Variable
 
-_FUNCTIONS = table([
-    ("sequence_concat(input, name=None)", "Sequences of several inputs, concatenated.", "",
-     "input=X"),
-    ("sequence_enumerate(input, win_size, pad_value=0, name=None)",
-     "Each number with the next ones, `win_size` in all.", "", "input=X"),
-    ("sequence_expand(x, y, ref_level=-1, name=None)",
-     "Each sequence of x, repeated by the lengths of a level of y."),
-    ("sequence_expand_as(x, y, name=None)", "Each row of x, repeated by y's lengths."),
-    ("sequence_reshape(input, new_dim)", "Rows of another width, with the lengths adapted.",
-     "", "input=X"),
-    ("sequence_reverse(x, name=None)", "Each sequence from its last row to its first."),
-    ("sequence_scatter(input, index, updates, name=None)",
-     "`input` with a sequence of `updates` added to each row, at the positions `index`.", "",
-     "input=X index=Ids"),
-    ("sequence_slice(input, offset, length, name=None)", "A part of each sequence.", "",
-     "input=X"),
-    ("sequence_softmax(input, use_cudnn=False, name=None)", "softmax within each sequence.", "",
-     "input=X"),
-    ("sequence_unpad(x, length, name=None)", "Sequences of rows of a padded batch."),
-    ("add_position_encoding(input, alpha, beta, name=None)",
-     "alpha input + beta sinusoids of the position.", "", "input=X"),
-])  # fmt: skip
+
+@operator(input="X")
+def sequence_concat(input, name=None):
+    """Sequence `i` of all inputs one after the other, as sequence `i` of the result.
+
+    Parameters
+    ----------
+    input : list of Variable
+        Rows with LoD, as many sequences in each; float32, float64, int32 or int64.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        All the rows, with the LoD of the joined sequences.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> y = to_variable([[4.0], [5.0]], lod=[[0, 1, 2]])
+    >>> out = layers.sequence_concat([x, y])
+    >>> out.tolist(), out.lod()
+    ([[1.0], [2.0], [4.0], [3.0], [5.0]], [[0, 3, 5]])
+    """
+
+
+@operator(input="X")
+def sequence_enumerate(input, win_size, pad_value=0, name=None):
+    """Each number with those that follow it in its sequence, `win_size` in all.
+
+    Parameters
+    ----------
+    input : Variable
+        int32 or int64 ``[rows, 1]`` or ``[rows]``, with LoD.
+    win_size : int
+        The numbers of a row of the result.
+    pad_value : int, default 0
+        Stands beyond the end of a sequence.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[rows, win_size]``, with the type and LoD of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1], [2], [3]], lod=[[0, 2, 3]])
+    >>> layers.sequence_enumerate(x, win_size=2).tolist()
+    [[1, 2], [2, 0], [3, 0]]
+    """
+
+
+@operator()
+def sequence_expand(x, y, ref_level=-1, name=None):
+    """Each sequence of `x`, repeated as often as a sequence of `y` has members.
+
+    Sequence `i` of `x`, or row `i` if `x` has no LoD, is repeated by the length of sequence `i` in
+    the level `ref_level` of `y`; the length 0 leaves it out.
+
+    Parameters
+    ----------
+    x : Variable
+        Rows of any type, with at most one level of detail.
+    y : Variable
+        Only its LoD is read.
+    ref_level : int, default -1
+        The level of `y`; -1: the last.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        Rows of `x`, with the LoD of their sequences; without a LoD if `x` has none.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0]])
+    >>> y = to_variable([[0.0], [0.0], [0.0]], lod=[[0, 2, 3]])
+    >>> layers.sequence_expand(x, y).tolist()
+    [[1.0], [1.0], [2.0]]
+    """
+
+
+@operator()
+def sequence_expand_as(x, y, name=None):
+    """Row `i` of `x` for each row of sequence `i` of `y`.
+
+    Parameters
+    ----------
+    x : Variable
+        As many rows as `y` has sequences; any type.
+    y : Variable
+        Only its LoD is read.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        As many rows as `y`, with the LoD of `y`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0]])
+    >>> y = to_variable([[0.0], [0.0], [0.0]], lod=[[0, 2, 3]])
+    >>> out = layers.sequence_expand_as(x, y)
+    >>> out.tolist(), out.lod()
+    ([[1.0], [1.0], [2.0]], [[0, 2, 3]])
+    """
+
+
+@operator(input="X")
+def sequence_reshape(input, new_dim):
+    """The numbers of each sequence in rows of another width.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD, any type.
+    new_dim : int
+        The new width; it divides the number of elements of each sequence.
+
+    Returns
+    -------
+    Variable
+        ``[rows * width / new_dim, new_dim]``, with the LoD of the new lengths.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], lod=[[0, 2, 3]])
+    >>> out = layers.sequence_reshape(x, 1)
+    >>> out.shape, out.lod()
+    ((6, 1), [[0, 4, 6]])
+    """
+
+
+@operator()
+def sequence_reverse(x, name=None):
+    """Each sequence from its last row to its first.
+
+    Parameters
+    ----------
+    x : Variable
+        Rows of any type, with LoD.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape, type and LoD of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> layers.sequence_reverse(x).tolist()
+    [[2.0], [1.0], [3.0]]
+    """
+
+
+@operator(input="X", index="Ids")
+def sequence_scatter(input, index, updates, name=None):
+    """`input` with `updates` added: those of sequence `i` to row `i`, in the columns `index`.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[sequences, width]``; float32, float64, int32 or int64.
+    index : Variable
+        Columns, int32 or int64 ``[rows, 1]`` with LoD.
+    updates : Variable
+        ``[rows, 1]``, of the type of `input`.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> index = to_variable([[0], [2], [1]], lod=[[0, 2, 3]])
+    >>> updates = to_variable([[1.0], [2.0], [3.0]])
+    >>> layers.sequence_scatter(dygraph.zeros([2, 3]), index, updates).tolist()
+    [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]
+    """
+
+
+@operator(input="X")
+def sequence_slice(input, offset, length, name=None):
+    """A part of each sequence: `length` rows from its row `offset` on.
+
+    Parameters
+    ----------
+    input : Variable
+        Rows of any type, with LoD.
+    offset, length : Variable
+        int32 or int64 ``[sequences, 1]``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The rows, with the LoD of the parts.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0], [3.0], [4.0]], lod=[[0, 3, 4]])
+    >>> out = layers.sequence_slice(x, to_variable([[1], [0]]), to_variable([[2], [1]]))
+    >>> out.tolist(), out.lod()
+    ([[2.0], [3.0], [4.0]], [[0, 2, 3]])
+    """
+
+
+@operator(input="X")
+def sequence_softmax(input, use_cudnn=False, name=None):
+    """``exp(input) / sum(exp(input))``, the sum over the rows of a sequence.
+
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD, as a rule ``[rows, 1]``; each column by itself. float32 or float64.
+    use_cudnn : bool, default False
+        Accepted as in Fluid; not used.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape, type and LoD of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[0.0], [0.0], [5.0]], lod=[[0, 2, 3]])
+    >>> layers.sequence_softmax(x).tolist()
+    [[0.5], [0.5], [1.0]]
+    """
+
+
+@operator()
+def sequence_unpad(x, length, name=None):
+    """The rows of a padded batch without the padding, one sequence after the other.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[sequences, longest, ...]``, any type.
+    length : Variable
+        The length of each sequence, int64 or int32 ``[sequences]``.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[sum of length, ...]`` with LoD; ``[sum of length, 1]`` for `x` of two axes.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[[1.0], [2.0]], [[3.0], [0.0]]])
+    >>> out = layers.sequence_unpad(x, to_variable([2, 1]))
+    >>> out.tolist(), out.lod()
+    ([[1.0], [2.0], [3.0]], [[0, 2, 3]])
+    """
+
+
+@operator(input="X")
+def add_position_encoding(input, alpha, beta, name=None):
+    """``alpha * input + beta * P``, where `P` holds sinusoids of the position in the sequence.
+
+    ``P[t, j] = sin(t / 10000^(j / (h - 1)))`` and ``P[t, h + j]`` its cosine, for ``j`` below ``h =
+    width / 2`` (after Vaswani and others, "Attention is all you need", 2017).
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]`` with LoD, or ``[batch, time, width]``; an even width. float32 or float64.
+    alpha : float
+        The factor of `input`.
+    beta : float
+        The factor of the sinusoids.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape, type and LoD of `input`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> out = layers.add_position_encoding(dygraph.zeros([1, 2, 4]), 1.0, 1.0)
+    >>> [[round(v, 4) for v in row] for row in out.tolist()[0]]
+    [[0.0, 0.0, 1.0, 1.0], [0.8415, 0.0001, 0.5403, 1.0]]
+    """
 
 
 def with_levels(out, count):
@@ -46,17 +348,38 @@ def with_levels(out, count):
     return out
 
 
-__getattr__ = attributes(_FUNCTIONS, __name__)
-
-
 @layer
 def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
-    """One row for each sequence: its average, sum, sqrt, max, first or last.
+    """One row for each sequence, by column: its average, sum, scaled sum, greatest, first or last.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
-    >>> static.layers.sequence_pool(x, "average").tolist()
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD; float32 or float64.
+    pool_type : str
+        ``"average"``, ``"sum"``, ``"sqrt"`` (the sum divided by the root of the length), ``"max"``,
+        ``"first"`` or ``"last"``.
+    is_test : bool, default False
+        Accepted as in Fluid; not used.
+    pad_value : float, default 0.0
+        The result of sequences without rows.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, ...]``, of the type of `input`; with the levels of LoD above the last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `pool_type` is unknown.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> layers.sequence_pool(x, "average").tolist()
     [[1.5], [3.0]]
     """
     allowed = ("average", "sum", "sqrt", "max", "first", "last")
@@ -69,6 +392,18 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
 def sequence_first_step(input):
     """The first row of each sequence.
 
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD; float32 or float64.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, ...]``, of the type of `input`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
@@ -82,6 +417,18 @@ def sequence_first_step(input):
 def sequence_last_step(input):
     """The last row of each sequence.
 
+    Parameters
+    ----------
+    input : Variable
+        Rows with LoD; float32 or float64.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, ...]``, of the type of `input`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
@@ -93,8 +440,26 @@ def sequence_last_step(input):
 
 @layer
 def sequence_mask(x, maxlen=None, dtype="int64", name=None):
-    """1 at positions below the length, else 0; None: up to the greatest length.
+    """1 at the positions below a length, else 0.
 
+    Parameters
+    ----------
+    x : Variable
+        Lengths ``[...]``, int32 or int64.
+    maxlen : int or Variable, optional
+        The number of positions; None: the greatest length.
+    dtype : str or dtype, default "int64"
+        The type of the result.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[..., maxlen]``, of the type `dtype`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> static.layers.sequence_mask(dygraph.to_variable([1, 2]), maxlen=3).tolist()
@@ -110,8 +475,28 @@ def sequence_mask(x, maxlen=None, dtype="int64", name=None):
 
 @layer
 def sequence_pad(x, pad_value, maxlen=None, name=None):
-    """(A batch with sequences as rows, padded with `pad_value`; the length of each.)
+    """The sequences as rows of a padded batch, and their lengths.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[rows, ...]`` with LoD; any type.
+    pad_value : Variable
+        One element, or the shape of a row; of the type of `x`.
+    maxlen : int, optional
+        The number of rows for each sequence, at least the greatest length; None: that.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    out : Variable
+        ``[sequences, maxlen, ...]``, of the type of `x`.
+    length : Variable
+        int64 ``[sequences]``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
@@ -126,8 +511,24 @@ def sequence_pad(x, pad_value, maxlen=None, name=None):
 
 @layer
 def lod_reset(x, y=None, target_lod=None):
-    """``x`` with another LoD: that of `y`, the elements of `y`, or the list `target_lod`.
+    """The rows of `x` with another LoD: that of `y`, the elements of `y`, or `target_lod`.
 
+    Parameters
+    ----------
+    x : Variable
+        Rows of any type.
+    y : Variable, optional
+        With a LoD, that is taken; without, its elements are the offsets.
+    target_lod : list of int, optional
+        The offsets, from 0 to the number of rows; not used if `y` is given.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> static.layers.lod_reset(dygraph.ones([3, 1]), target_lod=[0, 1, 3]).lod()
@@ -139,8 +540,22 @@ def lod_reset(x, y=None, target_lod=None):
 
 @layer
 def lod_append(x, level):
-    """``x`` with one more level of detail below its last.
+    """The rows of `x` with one more level of detail below the last.
 
+    Parameters
+    ----------
+    x : Variable
+        Rows of any type.
+    level : list of int or Variable
+        The offsets of the new level; of a Variable its last level, or its elements if it has none.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> from dygraph import static
     >>> x = dygraph.to_variable([[1.0], [2.0]], lod=[[0, 2]])
@@ -150,120 +565,9 @@ def lod_append(x, level):
     return nets.lod_append(x, level)
 
 
-@layer
-def im2sequence(
-    input, filter_size=1, stride=1, padding=0, input_image_size=None, out_stride=1, name=None
-):
-    """The windows of images as rows, one sequence for each image.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.im2sequence(dygraph.ones([1, 1, 2, 2]), filter_size=1).lod()
-    [[0, 4]]
-    """
-    sides = padding if isinstance(padding, (list, tuple)) else [padding] * 4
-    sides = [*sides, *sides] if len(sides) == 2 else list(sides)
-    attrs = {
-        "kernels": check.integers(filter_size, 2, "im2sequence: filter_size", 1),
-        "strides": check.integers(stride, 2, "im2sequence: stride", 1), "paddings": sides,
-        "out_stride": check.integers(out_stride, 2, "im2sequence: out_stride", 1),
-    }  # fmt: skip
-    return run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
-
-
-@layer(parameters=True)
-def sequence_conv(
-    input, num_filters, filter_size=3, filter_stride=1, padding=True, padding_start=None,
-    bias_attr=None, param_attr=None, act=None, name=None,
-):  # fmt: skip
-    """Each row with its neighbours in the sequence, `filter_size` in all, times a matrix.
-
-    Parameters
-    ----------
-    input : Variable
-        ``[rows, D]`` with LoD.
-    num_filters : int
-        Columns of the result.
-    filter_size : int
-    filter_stride : int
-        1.
-    padding : bool
-        Fluid's; rows outside a sequence always count as 0.
-    padding_start : int, optional
-        The offset of the first neighbour; None: the row is in the middle.
-    bias_attr, param_attr : ParamAttr, str or Initializer, optional
-    act : str, optional
-    name : str, optional
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program(), static.Program()):
-    ...     x = static.layers.data("x", [16], lod_level=1)
-    ...     static.layers.sequence_conv(x, 4).shape
-    (-1, 4)
-    """
-    check.variable(input, "sequence_conv: input")
-    size = check.integer(filter_size, "sequence_conv: filter_size", 1)
-    count = check.integer(num_filters, "sequence_conv: num_filters", 1)
-    width = known(input.shape[1], "sequence_conv", "the width", input)
-    weight = parameter([size * width, count], input.dtype, param_attr)
-    attrs = {
-        "contextLength": size, "contextStride": filter_stride,
-        "contextStart": -(size // 2) if padding_start is None else padding_start,
-    }  # fmt: skip
-    out = run("sequence_conv", {"X": input, "Filter": weight}, attrs)["Out"]
-    return activated(biased(out, count, bias_attr, 1), act, "sequence_conv")
-
-
-@layer
-def chunk_eval(
-    input, label, chunk_scheme, num_chunk_types, excluded_chunk_types=None, seq_length=None
-):
-    """Precision, recall and F1 of chunks, and the numbers of found, labelled and correct ones.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> tags = dygraph.to_variable([[0], [1]], lod=[[0, 2]])
-    >>> [v.item() for v in static.layers.chunk_eval(tags, tags, "IOB", 1)]
-    [1.0, 1.0, 1.0, 1, 1, 1]
-    """
-    inputs = {"Inference": input, "Label": label, "SeqLength": seq_length}
-    attrs = {
-        "num_chunk_types": num_chunk_types, "chunk_scheme": chunk_scheme,
-        "excluded_chunk_types": list(excluded_chunk_types or []),
-    }  # fmt: skip
-    found = run("chunk_eval", inputs, attrs)
-    counts = ("NumInferChunks", "NumLabelChunks", "NumCorrectChunks")
-    return tuple(found[slot] for slot in ("Precision", "Recall", "F1-Score", *counts))
-
-
-@layer
-def edit_distance(
-    input, label, normalized=True, ignored_tokens=None, input_length=None, label_length=None
-):
-    """(Edit distances of the sequences, ``[sequences, 1]``; the number of sequences.)
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[1], [2]], lod=[[0, 2]])
-    >>> distance, count = static.layers.edit_distance(x, x)
-    >>> distance.tolist(), count.item()
-    ([[0.0]], 1)
-    """
-    if ignored_tokens:
-        tokens = {"tokens": list(ignored_tokens)}
-        input = run("sequence_erase", {"X": input}, tokens)["Out"]
-        label = run("sequence_erase", {"X": label}, tokens)["Out"]
-    inputs = {
-        "Hyps": input, "Refs": label, "HypsLength": input_length, "RefsLength": label_length,
-    }  # fmt: skip
-    found = run("edit_distance", inputs, {"normalized": bool(normalized)})
-    return found["Out"], found["SequenceNum"]
-
-
-__all__ = sorted([
-    *_FUNCTIONS, "chunk_eval", "edit_distance", "im2sequence", "lod_append", "lod_reset",
-    "sequence_conv", "sequence_first_step", "sequence_last_step", "sequence_mask", "sequence_pad",
-    "sequence_pool",
-])  # fmt: skip
+__all__ = [
+    "add_position_encoding", "lod_append", "lod_reset", "sequence_concat", "sequence_enumerate",
+    "sequence_expand", "sequence_expand_as", "sequence_first_step", "sequence_last_step",
+    "sequence_mask", "sequence_pad", "sequence_pool", "sequence_reshape", "sequence_reverse",
+    "sequence_scatter", "sequence_slice", "sequence_softmax", "sequence_unpad",
+]  # fmt: skip

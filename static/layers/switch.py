@@ -3,8 +3,8 @@
 from dygraph.errors import PreconditionNotMetError
 from dygraph.inspect.shown import Shown
 from dygraph.static import bodies
-from dygraph.static.layers.arithmetic import logical_and, logical_not
 from dygraph.static.layers.choices import conditional_block
+from dygraph.static.layers.comparisons import logical_and, logical_not
 
 __all__ = ["Switch"]
 

@@ -1,34 +1,213 @@
-"""Constants, copies, ranges, and properties of variables."""
+"""Copies, conversions and properties of variables; sorting."""
 
 import numpy as np
 
-from dygraph import _core, ops, unique_name
+from dygraph import _core, ops
 from dygraph.core import check, size_lists
 from dygraph.core.files import path_of
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.static.layers.making import attributes, into, layer, run, table
+from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.program import Variable, computes, default_main_program
-from dygraph.static.unknown_sizes import Unknown, numbers, variables
-
-_FUNCTIONS = table([
-    ("shape(input)", "The sizes of the variable while the program runs, int32."),
-    ("size(input)", "The number of elements, one int64."),
-    (
-        "get_tensor_from_selected_rows(x, name=None)",
-        "The value of SelectedRows, a row for each index.",
-    ),
-    ("merge_selected_rows(x, name=None)", "SelectedRows with the rows of equal index added."),
-    ("argsort(input, axis=-1, descending=False, name=None)",
-     "The sorted elements along `axis`, and their indices.", "", "input=X"),
-    ("one_hot(input, depth, allow_out_of_range=False)",
-     "Rows that are 1 at the index in `input` and 0 elsewhere; its last size is 1.", "one_hot",
-     "input=X"),
-    ("diag(diagonal)", "A matrix with `diagonal` on its diagonal.", "diag", "diagonal=Diagonal"),
-])  # fmt: skip
-__getattr__ = attributes(_FUNCTIONS, __name__)
+from dygraph.static.unknown_sizes import Unknown, variables
 
 
-def _text(value, dtype, owner):
+@operator()
+def shape(input):
+    """The sizes of a variable, as they are while the program runs.
+
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+
+    Returns
+    -------
+    Variable
+        int32 ``[number of axes]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> layers.shape(dygraph.ones([2, 3])).tolist()
+    [2, 3]
+    """
+
+
+@operator()
+def size(input):
+    """The number of elements.
+
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+
+    Returns
+    -------
+    Variable
+        One int64, of shape ``()``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> layers.size(dygraph.ones([2, 3])).item()
+    6
+    """
+
+
+@operator()
+def get_tensor_from_selected_rows(x, name=None):
+    """The stored rows of SelectedRows, one for each of its row numbers.
+
+    This is not the matrix that `x` stands for, which has rows of zeros as well.
+
+    Parameters
+    ----------
+    x : Variable
+        SelectedRows; float32, float64, int32 or int64.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        ``[number of stored rows, ...]``, of the type of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> table = dygraph.to_variable(np.ones((4, 2), "float32"))
+    >>> table.stop_gradient = False
+    >>> rows = dygraph.ops.lookup_table_v2(table, to_variable([3, 1]), is_sparse=True)
+    >>> rows.sum().backward()
+    >>> layers.get_tensor_from_selected_rows(table.grad).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+
+@operator()
+def merge_selected_rows(x, name=None):
+    """SelectedRows with each row number once, in ascending order; repeated rows are added.
+
+    Parameters
+    ----------
+    x : Variable
+        SelectedRows; float32, float64, int32 or int64.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        SelectedRows that stand for the same matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> table = dygraph.to_variable(np.ones((4, 2), "float32"))
+    >>> table.stop_gradient = False
+    >>> rows = dygraph.ops.lookup_table_v2(table, to_variable([3, 1, 3]), is_sparse=True)
+    >>> rows.sum().backward()
+    >>> layers.get_tensor_from_selected_rows(layers.merge_selected_rows(table.grad)).tolist()
+    [[1.0, 1.0], [2.0, 2.0]]
+    """
+
+
+@operator(input="X")
+def argsort(input, axis=-1, descending=False, name=None):
+    """The elements in order along an axis, and where they stood.
+
+    Equal elements keep their order; NaN counts as the greatest.
+
+    Parameters
+    ----------
+    input : Variable
+        At least one axis; a floating point or integer type.
+    axis : int, default -1
+        The axis to sort along; negative ones count from the end.
+    descending : bool, default False
+        Whether the greatest comes first.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    out : Variable
+        The sorted elements, in the shape and type of `input`.
+    indices : Variable
+        Their positions in `input`, int64.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> values, places = layers.argsort(to_variable([3.0, 1.0, 2.0]))
+    >>> values.tolist(), places.tolist()
+    ([1.0, 2.0, 3.0], [1, 2, 0])
+    """
+
+
+@operator(input="X")
+def one_hot(input, depth, allow_out_of_range=False):
+    """Rows that are 1 at the number in `input` and 0 elsewhere.
+
+    `static.one_hot` keeps the last axis of `input`.
+
+    Parameters
+    ----------
+    input : Variable
+        int32 or int64 ``[..., 1]``, from 0 to below `depth`.
+    depth : int or Variable
+        The length of a row; a Variable must have one element.
+    allow_out_of_range : bool, default False
+        Whether other numbers give a row of zeros; if not, they raise.
+
+    Returns
+    -------
+    Variable
+        float32 ``[..., depth]``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.one_hot(to_variable([[1], [0]]), depth=3).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+
+
+@operator(diagonal="Diagonal")
+def diag(diagonal):
+    """A square matrix with `diagonal` on its main diagonal, 0 elsewhere.
+
+    Parameters
+    ----------
+    diagonal : Variable
+        ``[n]``, any type.
+
+    Returns
+    -------
+    Variable
+        ``[n, n]``, of the type of `diagonal`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.diag(to_variable([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+
+
+def exact_text(value, dtype, owner):
     """A number as fill_constant's str_value, which is exact for float64 and int64."""
     if isinstance(value, (bool, int, np.integer, np.bool_)):
         return str(int(value))
@@ -71,200 +250,44 @@ def filled(shape, dtype, value, owner, force_cpu=False):
     if isinstance(value, _core.Variable):
         inputs["ValueTensor"] = value
     else:
-        attrs["str_value"] = _text(value, dtype, owner)
+        attrs["str_value"] = exact_text(value, dtype, owner)
         attrs["value"] = float(value)
     return sized(run("fill_constant", inputs, attrs)["Out"], parts and shape)
 
 
-@layer
-def fill_constant(shape, dtype, value, force_cpu=False, out=None):
-    """A variable filled with `value`; `out`, if given, is set to it.
-
-    `shape` may be or hold Variables; `value` may be a Variable.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.fill_constant([2, 3], "float32", 1.5).shape
-    (2, 3)
-    """
-    return into(out, filled(shape, dtype, value, "fill_constant", force_cpu), "fill_constant")
+def plain_numbers(values, what):
+    """The numbers of a list, with -1 for Variables."""
+    return [-1 if isinstance(v, _core.Variable) else check.integer(v, what) for v in values]
 
 
-@layer
-def fill_constant_batch_size_like(
-    input, shape, dtype, value, input_dim_idx=0, output_dim_idx=0, force_cpu=False
-):
-    """`fill_constant` with the size `input_dim_idx` of `input` as its size `output_dim_idx`.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.ones([4, 2])
-    >>> static.layers.fill_constant_batch_size_like(x, [-1, 1], "int64", 7).tolist()
-    [[7], [7], [7], [7]]
-    """
-    attrs = {
-        "shape": numbers(list(shape)), "dtype": dtype, "input_dim_idx": input_dim_idx,
-        "output_dim_idx": output_dim_idx, "value": float(value),
-        "str_value": _text(value, dtype, "fill_constant_batch_size_like"),
-    }  # fmt: skip
-    return run("fill_constant_batch_size_like", {"Input": input}, attrs)["Out"]
-
-
-@layer
-def zeros(shape, dtype, force_cpu=False):
-    """Zeros.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.zeros([2], "int64").name[-5:]
-    'tmp_0'
-    """
-    return filled(shape, dtype, 0, "zeros")
-
-
-@layer
-def ones(shape, dtype, force_cpu=False):
-    """Ones.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.ones([2], "int64").shape
-    (2,)
-    """
-    return filled(shape, dtype, 1, "ones")
-
-
-@layer
-def zeros_like(x, out=None):
-    """Zeros of the shape and type of ``x``; `out`, if given, is set to them.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.zeros_like(dygraph.to_variable([1.0, 2.0])).tolist()
-    [0.0, 0.0]
-    """
-    return into(out, run("fill_any_like", {"X": x}, {"value": 0.0})["Out"], "zeros_like")
-
-
-@layer
-def ones_like(x, out=None):
-    """Ones of the shape and type of ``x``; `out`, if given, is set to them.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.ones_like(dygraph.to_variable([3, 2])).tolist()
-    [1, 1]
-    """
-    return into(out, run("fill_any_like", {"X": x}, {"value": 1.0})["Out"], "ones_like")
-
-
-@layer
-def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """A variable filled with `fill_value`, by default float32.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.full([2], 3, name="three").name
-    'three.tmp_0'
-    """
-    made = into(out, filled(shape, dtype or "float32", fill_value, "full"), "full")
-    made.stop_gradient = stop_gradient
-    return made
-
-
-@layer
-def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """A variable filled with `fill_value` in the shape of `input`, by default in its type.
-
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.full_like(dygraph.ones([2]), 3.0).tolist()
-    [3.0, 3.0]
-    """
-    value = fill_value if _core.holds_symbol(fill_value) else float(fill_value)
-    attrs = {"value": value, "dtype": dtype}
-    made = into(out, run("fill_any_like", {"X": input}, attrs)["Out"], "full_like")
-    made.stop_gradient = stop_gradient
-    return made
-
-
-@layer
-def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
-    """Ones on the diagonal, ``batch_shape + [num_rows, num_columns]``.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.eye(2, 3, batch_shape=[4]).shape
-    (4, 2, 3)
-    """
-    columns = num_rows if num_columns is None else num_columns
-    attrs = {"num_rows": num_rows, "num_columns": columns, "dtype": dtype}
-    made = run("eye", {}, attrs)["Out"]
-    if not batch_shape:
-        return made
-    sizes = check.shape(batch_shape, "eye: batch_shape")
-    made = ops.reshape2(made, shape=[1] * len(sizes) + [num_rows, columns])
-    return ops.tile(made, repeat_times=[*sizes, 1, 1])
-
-
-def _scalar(value, dtype):
-    """A Variable of one element that holds `value`, of type `dtype`."""
-    if isinstance(value, Unknown):
-        value = value.tensor()
-    if isinstance(value, _core.Variable):
-        return value if str(value.dtype) == str(dtype) else ops.cast(value, dtype)
-    return filled([1], dtype, value, "range")
-
-
-@layer
-def range(start, end, step, dtype):
-    """From `start` to before `end` in steps of `step`; each a number or a Variable of one element.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.range(0, 6, 2, "int32").shape
-    (-1,)
-    """
-    ends = {"Start": start, "End": end, "Step": step}
-    return run("range", {slot: _scalar(value, dtype) for slot, value in ends.items()})["Out"]
-
-
-@layer
-def arange(start, end, step=1, dtype=None, name=None):
-    """`range`, by default float32.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     str(static.layers.arange(0, 6).dtype)
-    'float32'
-    """
-    ends = {"Start": start, "End": end, "Step": step}
-    dtype = dtype or "float32"
-    return run("range", {slot: _scalar(value, dtype) for slot, value in ends.items()})["Out"]
-
-
-@layer
-def linspace(start, stop, num, dtype):
-    """`num` evenly spaced numbers from `start` to `stop`.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.linspace(0, 1, 5, "float32").dtype == "float32"
-    True
-    """
-    inputs = {
-        "Start": _scalar(start, dtype), "Stop": _scalar(stop, dtype), "Num": _scalar(num, "int32"),
-    }  # fmt: skip
-    return run("linspace", inputs)["Out"]
+def number_tensors(values):
+    """A Variable for each number of a list that holds Variables; None without Variables."""
+    if not any(isinstance(v, _core.Variable) for v in values):
+        return None
+    return [v if isinstance(v, _core.Variable) else filled([1], "int32", v, "") for v in values]
 
 
 @layer
 def cast(x, dtype):
-    """``x`` converted to another type.
+    """`x` converted to another type. Fractions are cut off on the way to integers.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.cast(dygraph.to_variable([1.5, -2.5]), "int32").tolist()
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    dtype : str or dtype
+        The type of the result.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.cast(to_variable([1.5, -2.5]), "int32").tolist()
     [1, -2]
     """
     return ops.cast(x, dtype)
@@ -272,13 +295,33 @@ def cast(x, dtype):
 
 @layer
 def assign(input, output=None):
-    """A copy of a Variable, or a variable with the elements of an array; `output` is set to it.
+    """A copy of a Variable, or a variable with the elements of an array.
 
+    Parameters
+    ----------
+    input : Variable, ndarray, list or number
+        What to copy.
+    output : Variable, optional
+        A variable of the same type, which the copy is written to and returned.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `input` is neither a Variable nor an array, or `output` has another type.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.assign(np.array([[1.0, 2.0]], "float32")).shape
-    (1, 2)
+    >>> import dygraph
+    >>> from dygraph.static import layers
+    >>> with dygraph.guard():
+    ...     layers.assign(np.array([[1.0, 2.0]], "float32")).tolist()
+    [[1.0, 2.0]]
     """
     if isinstance(input, _core.Variable):
         return into(output, run("assign", {"X": input})["Out"], "assign")
@@ -334,30 +377,25 @@ def load(out, file_path, load_as_fp16=None):
     out.block.append_op("load", {}, {"Out": out}, attrs)
 
 
-def create_tensor(dtype, name=None, persistable=False):
-    """A variable of the current block for results; an eager one inside `dygraph.guard`.
-
-    >>> from dygraph import static
-    >>> with static.program_guard(static.Program()):
-    ...     static.layers.create_tensor("float32", name="total").name
-    'total'
-    """
-    name = name or unique_name.generate("create_tensor")
-    if computes():
-        made = _core.Variable()  # empty: a write gives it shape and type
-        made.name, made.persistable = name, bool(persistable)
-        return made
-    block = default_main_program().current_block()
-    return block.create_var(name=name, dtype=dtype, persistable=persistable)
-
-
 @layer
 def rank(input):
-    """The number of axes, one int32.
+    """The number of axes.
 
+    Parameters
+    ----------
+    input : Variable
+        Any shape and type.
+
+    Returns
+    -------
+    Variable
+        One int32, of shape ``()``.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.rank(dygraph.ones([2, 3])).item()
+    >>> from dygraph.static import layers
+    >>> layers.rank(dygraph.ones([2, 3])).item()
     2
     """
     return filled([], "int32", len(check.variable(input, "rank: input").shape), "rank")
@@ -365,36 +403,85 @@ def rank(input):
 
 @layer
 def tril(input, diagonal=0, name=None):
-    """The elements on and below a diagonal of matrices, and 0 above.
+    """The lower triangle of matrices: 0 above a diagonal.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.tril(dygraph.ones([2, 2])).tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
+    Parameters
+    ----------
+    input : Variable
+        ``[..., rows, columns]``, any type.
+    diagonal : int, default 0
+        The diagonal: 0 for the main one, positive above it, negative below.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.tril(to_variable([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
     """
     return run("tril_triu", {"X": input}, {"diagonal": diagonal, "lower": True})["Out"]
 
 
 @layer
 def triu(input, diagonal=0, name=None):
-    """The elements on and above a diagonal of matrices, and 0 below.
+    """The upper triangle of matrices: 0 below a diagonal.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.triu(dygraph.ones([2, 2])).tolist()
-    [[1.0, 1.0], [0.0, 1.0]]
+    Parameters
+    ----------
+    input : Variable
+        ``[..., rows, columns]``, any type.
+    diagonal : int, default 0
+        The diagonal: 0 for the main one, positive above it, negative below.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `input`.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.triu(to_variable([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
     """
     return run("tril_triu", {"X": input}, {"diagonal": diagonal, "lower": False})["Out"]
 
 
 @layer
 def where(condition):
-    """The indices where `condition` is true: ``[count, axes]``, int64.
+    """The indices of the elements that are true, in order.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> static.layers.where(dygraph.to_variable([False, True, True])).tolist()
-    [[1], [2]]
+    Parameters
+    ----------
+    condition : Variable
+        bool, at least one axis.
+
+    Returns
+    -------
+    Variable
+        int64 ``[count, axes]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `condition` is not bool.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> layers.where(to_variable([[False, True], [True, False]])).tolist()
+    [[0, 1], [1, 0]]
     """
     if str(check.variable(condition, "where: condition").dtype) != "bool":
         raise InvalidArgumentError(f"where: condition must be bool, got {condition.dtype}")
@@ -403,12 +490,31 @@ def where(condition):
 
 @layer
 def topk(input, k, name=None):
-    """The `k` greatest along the last axis, and their indices.
+    """The `k` greatest elements along the last axis, and where they stand.
 
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> [v.tolist() for v in static.layers.topk(dygraph.to_variable([1.0, 5.0, 3.0]), 2)]
-    [[5.0, 3.0], [1, 2]]
+    Parameters
+    ----------
+    input : Variable
+        At least one axis; float32, float64, int32 or int64.
+    k : int or Variable
+        How many, at most the last size; a Variable must have one element.
+    name : str, optional
+        The name of the result in a program; an eager call does not use it.
+
+    Returns
+    -------
+    values : Variable
+        ``[..., k]``, the greatest first, of the type of `input`.
+    indices : Variable
+        int64 ``[..., k]``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> values, places = layers.topk(to_variable([1.0, 5.0, 3.0]), 2)
+    >>> values.tolist(), places.tolist()
+    ([5.0, 3.0], [1, 2])
     """
     k = {"K": k} if isinstance(k, _core.Variable) else {"k": check.integer(k, "topk: k", 1)}
     inputs = {"X": input, **({} if "k" in k else k)}
@@ -416,8 +522,7 @@ def topk(input, k, name=None):
     return found["Out"], found["Indices"]
 
 
-__all__ = sorted([
-    *_FUNCTIONS, "arange", "assign", "cast", "create_tensor", "eye", "fill_constant",
-    "fill_constant_batch_size_like", "full", "full_like", "linspace", "load", "ones", "ones_like",
-    "range", "rank", "topk", "tril", "triu", "where", "zeros", "zeros_like",
-])  # fmt: skip
+__all__ = [
+    "argsort", "assign", "cast", "diag", "get_tensor_from_selected_rows", "load",
+    "merge_selected_rows", "one_hot", "rank", "shape", "size", "topk", "tril", "triu", "where",
+]  # fmt: skip
