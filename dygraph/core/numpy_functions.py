@@ -385,7 +385,7 @@ def _triangle(choose):
 
 
 def _diff(a, n=1, axis=-1):
-    return reductions.diff(var(a), axis, n=n)
+    return reductions.diff(var(a), axis=axis, n=n)
 
 
 def _like(value):

@@ -405,6 +405,9 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     """
     if places:
         raise ArgumentTypeError(_PARTS.format("dygraph.split"))
+    if "num_or_sections" in spellings:  # Paddle's, by name: nobody reads it otherwise
+        given = spellings.pop("num_or_sections")
+        num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
     if spellings:
         (axis,) = spelled("split", spellings, axis=axis or None)
     if (num is None) == (sizes is None):

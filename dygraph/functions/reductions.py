@@ -8,7 +8,7 @@ import math
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import floating
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
 from dygraph.functions.arguments import spelled, widened
 
@@ -286,12 +286,14 @@ _BY_N = "NumPy divides by n, torch and Paddle by n - 1"
 
 def _said(name, places, spellings, axis, correction, keepdims):
     """The arguments, some by other libraries' names; refused where it is open what divides."""
-    unbiased = spellings.keys() & {"unbiased", "ddof"}
-    if places or not unbiased and correction == 0.0 and spellings.keys() & {"dim", "keepdim"}:
+    said = correction != 0.0 or spellings.keys() & {"unbiased", "ddof"}
+    if len(places) > 1 or not said and (places or spellings.keys() & {"dim", "keepdim"}):
         raise InvalidArgumentError(
             f"{name}: {_BY_N}. Write axis= by name, and correction=0 or correction=1"
         )
     given = correction if correction != 0.0 else None
+    if places:
+        spellings["dim"] = places[0]
     axis, correction, keepdims = spelled(
         name, spellings, axis=axis, correction=given, keepdims=keepdims
     )
