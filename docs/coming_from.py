@@ -108,9 +108,9 @@ def page(library):
         text += [
             "## Another meaning here\n",
             "What libraries read in different ways raises here, and the message says what to "
-            "write. These\nlines are the exceptions: the Python array API standard or most libraries "
-            "give them the meaning\nthat they have here, and code that runs with several libraries "
-            "relies on it. Each comment says whose\nmeaning it is, and what to write.\n",
+            "write. These\nlines are the exceptions: the Python array API standard or most "
+            "libraries give them the meaning\nthat they have here, and code that runs with several "
+            "libraries relies on it. Each comment says whose\nmeaning it is, and what to write.\n",
             block(parts),
         ]
     for heading in dict.fromkeys(habit.heading for habit in found):

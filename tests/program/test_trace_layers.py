@@ -201,7 +201,7 @@ class Ragged(dygraph.Layer):
 
     def __init__(self, kind):
         super().__init__()
-        self.rnn = getattr(nn, kind)(6, 3)
+        self.rnn = getattr(nn, kind)(6, 3, time_major=False)
 
     def forward(self, x, lengths):
         return self.rnn(x, None, lengths)
