@@ -362,17 +362,16 @@ _PARTS = (
 )
 
 
-def split_method(self, *places, **named):
+def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
     """`dygraph.split` of this variable; sizes may stand first, as in torch and Paddle.
 
     >>> import dygraph
     >>> [p.tolist() for p in dygraph.arange(3).split([1, 2])]
     [[0], [1, 2]]
     """
-    if places and not isinstance(places[0], (list, tuple)):
+    if sizes is not None and not isinstance(sizes, (list, tuple)):
         raise ArgumentTypeError(_PARTS.format("x.split"))
-    named.update(zip(("sizes", "axis"), places, strict=False))
-    return split(self, **named)
+    return split(self, num=num, sizes=sizes, axis=axis, **spellings)
 
 
 def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):

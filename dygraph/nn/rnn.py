@@ -32,6 +32,10 @@ __all__ = [
 ops = _core.ops
 Variable = _core.Variable
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_ORDER = (
+    "for a padded batch time_major must be given: time_major=False takes [batch, time, size], as "
+    "Paddle and Keras do, time_major=True [time, batch, size], torch's default"
+)
 _ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
 
@@ -406,11 +410,7 @@ class _Stack(Layer):
                 f"time_major), or [rows, {self.input_size}] with LoD, got {list(inputs.shape)}"
             )
         if self.time_major is None and not ragged:
-            raise InvalidArgumentError(
-                f"{name}: for a padded batch time_major must be given. {name}(..., "
-                "time_major=False) takes [batch, time, size], as Paddle and Keras; time_major=True "
-                "takes [time, batch, size], torch's default"
-            )
+            raise InvalidArgumentError(f"{name}: {_ORDER}")
         swap = not ragged and not self.time_major
         x = ops.transpose2(inputs, axis=[1, 0, 2]) if swap else inputs
         if initial_states is None:
@@ -492,14 +492,12 @@ class LSTM(_Stack):
         the outputs of both are concatenated.
     time_major : bool
         True: padded inputs and outputs are ``[time, batch, ...]``, as by default in PyTorch. False:
-        ``[batch, time, ...]``, as in Paddle and Keras. It must be given for them.
+        ``[batch, time, ...]``, as in Paddle and Keras, or ``batch_first=True``. They need it.
     dropout : float
         Between layers, in training; kept values are divided by ``1 - dropout``.
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
         Of all the parameters ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``,
         ``weight_ih_l0_reverse`` ...; False for a bias leaves it out.
-    batch_first : bool, optional
-        The opposite of `time_major`, by PyTorch's name.
 
     Notes
     -----
@@ -524,10 +522,8 @@ class LSTM(_Stack):
         dtype=None, batch_first=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        super().__init__(
-            "LSTM", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
-            dtype, batch_first,
-        )  # fmt: skip
+        sizes = input_size, hidden_size, num_layers
+        super().__init__("LSTM", *sizes, direction, time_major, dropout, attrs, dtype, batch_first)
 
 
 class GRU(_Stack):
@@ -546,10 +542,8 @@ class GRU(_Stack):
         dtype=None, batch_first=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        super().__init__(
-            "GRU", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
-            dtype, batch_first,
-        )  # fmt: skip
+        sizes = input_size, hidden_size, num_layers
+        super().__init__("GRU", *sizes, direction, time_major, dropout, attrs, dtype, batch_first)
 
 
 class GRUUnit(Layer):
