@@ -220,9 +220,10 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     if spellings:
         axis, keepdims = spelled("median", spellings, axis=axis, keepdims=keepdims)
     keepdim = check.flag(keepdims, "median: keepdims")
-    check.choice(mode, ("avg", "min", None), "median: mode")
+    if mode is not None:
+        check.choice(mode, ("avg", "min"), "median: mode")
     rank, given = check.variable(x, "median: x").ndim, x
-    x = floating(x) if str(x.dtype) == "bool" else x  # which no operator sorts
+    x = floating(x) if x.dtype is _core.bool_ else x  # which no operator sorts
     shape = [1] * rank
     if axis is None:
         x, at = ops.reshape2(x, shape=[-1]), 0
@@ -241,10 +242,10 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
         )
     ordered, _ = ops.argsort(x, axis=at)
     end = (n + 1) // 2 if mode == "min" else n // 2 + 1
-    middle = ops.slice(ordered, axes=[at], starts=[(n - 1) // 2], ends=[end])
+    middle = ordered[(*(slice(None),) * at, slice((n - 1) // 2, end))]
     if mode == "min":
         middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
         out = middle if keepdim else ops.squeeze2(middle, axes=[at])
     else:
-        out = ops.reduce_mean(floating(middle), dim=[at], keep_dim=keepdim)
+        out = floating(middle).mean(at, keepdim)
     return ops.reshape2(out, shape=shape) if keepdim and axis is None else out

@@ -3,14 +3,12 @@
 `reduced` and `reduced_in_run` are the bodies, which Fluid's ``reduce_sum`` and the like call, too.
 """
 
-import math
-
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
-from dygraph.functions.arguments import spelled, widened
+from dygraph.functions.arguments import USUAL, spelled, widened
 
 __all__ = [
     "all",
@@ -145,13 +143,15 @@ def _by_name(name):
 
 def _truth(name):
     """``all`` or ``any``: of bools at once."""
-    operator = f"reduce_{name}"
+    operator, what = f"reduce_{name}", f"{name}: axis"
     op = getattr(ops, operator)
 
     def function(x, axis=None, keepdims=False, **spellings):
-        if axis is None and keepdims is False and not spellings:
-            if isinstance(x, Variable) and x.dtype is _core.bool_:
-                return op(x, dim=_FIRST, keep_dim=False, reduce_all=True)
+        if type(keepdims) is bool and not spellings and isinstance(x, Variable):
+            if x.dtype is _core.bool_ and (axis is None or type(axis) is int):
+                at = 0 if axis is None else check.axis(axis, x.ndim, what)
+                whole = axis is None or x.ndim == 1
+                return op(x, dim=[at], keep_dim=keepdims, reduce_all=whole)
         check.variable(x, f"{name}: x")
         if spellings:
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
@@ -213,7 +213,6 @@ _EXAMPLES = {
     "prod": ("", 0, "([3.0, 8.0], 24.0)"),
     "sum": ("", 0, "([4.0, 6.0], 10.0)"),
 }
-_FIRST = [0]
 
 METHODS = {
     "all": _truth("all"), "any": _truth("any"), "max": _by_name("max"), "min": _by_name("min"),
@@ -302,14 +301,19 @@ def _said(name, places, spellings, axis, correction, keepdims):
 
 def _variance(owner, x, axis, correction, keepdims):
     if type(correction) is not float:
-        correction = check.number(correction, f"{owner}: correction")
+        number = type(correction) is int
+        correction = correction if number else check.number(correction, f"{owner}: correction")
     keep = _kept(keepdims, owner)
-    rank = check.variable(x, f"{owner}: x").ndim
-    if type(axis) is int:
-        axis = check.axis(axis, rank, f"{owner}: axis")
-    elif axis is not None:
-        axis = arguments.axes(axis, rank, f"{owner}: axis")
-    return widened(lambda x: _spread(x, axis, keep, correction), floating(x))
+    if not isinstance(x, Variable):
+        check.variable(x, f"{owner}: x")
+    if axis is not None:
+        rank, what = x.ndim, f"{owner}: axis"
+        one = type(axis) is int
+        axis = check.axis(axis, rank, what) if one else arguments.axes(axis, rank, what)
+    x = floating(x)
+    if x.dtype in USUAL:
+        return _spread(x, axis, keep, correction)
+    return widened(lambda x: _spread(x, axis, keep, correction), x)
 
 
 def _spread(x, axis, keep, correction):
@@ -329,10 +333,13 @@ def _spread(x, axis, keep, correction):
 def _count(sizes, axis):
     """How many elements the axes have; None where the run decides it."""
     if axis is not None:
-        sizes = [sizes[a] for a in (axis if isinstance(axis, list) else [axis])]
-    if {*map(type, sizes)} <= {int} and -1 not in sizes:
-        return math.prod(sizes)
-    return None
+        sizes = [sizes[a] for a in axis] if type(axis) is list else (sizes[axis],)
+    count = 1
+    for n in sizes:
+        if type(n) is not int or n < 0:
+            return None
+        count *= n
+    return count
 
 
 def _either(function):
