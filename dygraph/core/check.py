@@ -188,7 +188,7 @@ def weight_attr(value, owner):
 
 def flag(value, what):
     """`value` as a bool. ArgumentTypeError for other numbers, which stand in the wrong place."""
-    if type(value) is not bool and value not in (0, 1):
+    if type(value) is not bool and (getattr(value, "shape", ()) != () or value not in (0, 1)):
         raise ArgumentTypeError(f"{what} must be True or False, got {kind_of(value)}")
     return bool(value)
 
