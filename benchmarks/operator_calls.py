@@ -181,7 +181,7 @@ CALLS = {
     "mean": Call("x", lambda d, x: x.mean(), lambda t, x: x.mean()),
     "mean of axis 1": Call("x", lambda d, x: x.mean(1), lambda t, x: x.mean(1)),
     "max": Call("x", lambda d, x: x.max(), lambda t, x: x.max()),
-    "max of axis 1": Call("x", lambda d, x: x.max(1), lambda t, x: x.amax(1)),
+    "max of axis 1": Call("x", lambda d, x: x.max(axis=1), lambda t, x: x.amax(1)),
     "argmax of axis 1": Call(
         "x", lambda d, x: d.ops.arg_max(x, axis=1), lambda t, x: x.argmax(1), backward=False
     ),
@@ -231,7 +231,7 @@ CALLS = {
     ),
     "split": Call(
         "x",
-        lambda d, x: d.ops.split(x, 2, 1),
+        lambda d, x: d.ops.split(x, num=2, axis=1),
         lambda t, x: [part.contiguous() for part in x.chunk(2, 1)],
     ),
     "slice": Call("x", lambda d, x: x[:, 1:-1], lambda t, x: x[:, 1:-1].contiguous()),

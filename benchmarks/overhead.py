@@ -14,6 +14,7 @@ import report
 SIZE, LINKS = 8, 1000
 CALL = 0.1  # of torch's time
 METHOD = 0.2
+PYTHON = 0.8  # of what is written in Python, over one operator or a few
 CHAIN = 0.25
 EXCHANGE = 0.5
 ITEM = 0.3
@@ -76,6 +77,21 @@ def methods(make, layer):
     }
 
 
+def in_python(make, maximum, sort):
+    """run(n) of methods and functions that Python's code stands before."""
+    x = make(False)
+    truths = x > 0
+    return {
+        "x.all()": lambda: repeated(truths.all),
+        "x.any(1)": lambda: repeated(truths.any, 1),
+        "x.max(axis=1)": lambda: repeated(maximum, x),
+        "x.argmax()": lambda: repeated(x.argmax),
+        "x.argmax(1)": lambda: repeated(x.argmax, 1),
+        "x.var(correction=1)": lambda: repeated(lambda: x.var(correction=1)),
+        "sort(x)": lambda: repeated(sort, x),
+    }
+
+
 def chains(make, backward):
     """Forward and backward of y = y * a + b, LINKS times over: 2 * LINKS operators."""
 
@@ -109,6 +125,7 @@ def chains(make, backward):
 def ours():
     import numpy as np
 
+    import dygraph
     from dygraph import _core, nn
 
     def make(record, value=None):
@@ -135,6 +152,7 @@ def ours():
         **operators(make, relu, False),
         **operators(make, relu, True),
         **methods(make, layer),
+        **in_python(make, lambda x: x.max(axis=1), dygraph.sort),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, _core.to_variable(np.float32(1.5))),
         "x.item()": lambda: repeated(_core.to_variable(np.float32(1.5)).item),
@@ -161,6 +179,7 @@ def torchs():
         **operators(make, torch.relu, False),
         **operators(make, torch.relu, True),
         **methods(make, torch.nn.Linear(SIZE, SIZE).eval()),
+        **in_python(make, lambda x: x.amax(dim=1), torch.sort),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, torch.tensor(1.5)),
         "x.item()": lambda: repeated(torch.tensor(1.5).item),
@@ -196,6 +215,12 @@ def main(rounds):
             "x.reshape(64)", "x.sum(0)", "x[:, ::2]", "x.mean()", "Linear(8, 8) in eval mode"
         ):  # fmt: skip
             o, t, ratio, share = row(case, METHOD)
+            table.add(f"{case}, 8x8", o, t, ratio, share)
+        for case in (
+            "x.all()", "x.any(1)", "x.max(axis=1)", "x.argmax()", "x.argmax(1)",
+            "x.var(correction=1)", "sort(x)",
+        ):  # fmt: skip
+            o, t, ratio, share = row(case, PYTHON)
             table.add(f"{case}, 8x8", o, t, ratio, share)
         o, t, ratio, _ = row("chain forward", CHAIN, 2 * LINKS)
         table.add("chain of y*a + b: forward, per operator", o, t, ratio, CHAIN)

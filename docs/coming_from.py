@@ -35,6 +35,8 @@ PAGES = {
     ),
 }
 MORE = {
+    "torch": "Transformer layers take `[batch, time, size]`, as with torch's `batch_first=True`; "
+    "nn.LSTM and\nnn.GRU ask for the order of a padded batch.\n\n",
     "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`.\n",
     "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it\n"
     "with an `Executor`, and gives the result.\n",
@@ -105,8 +107,10 @@ def page(library):
             parts.append(habit.here)
         text += [
             "## Another meaning here\n",
-            "The libraries contradict each other in these lines, which do not mean here what they "
-            f"mean in\n{title}. Each comment says whose meaning they have here, and what it is.\n",
+            "What libraries read in different ways raises here, and the message says what to "
+            "write. These\nlines are the exceptions: the Python array API standard or most "
+            "libraries give them the meaning\nthat they have here, and code that runs with several "
+            "libraries relies on it. Each comment says whose\nmeaning it is, and what to write.\n",
             block(parts),
         ]
     for heading in dict.fromkeys(habit.heading for habit in found):

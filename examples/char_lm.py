@@ -29,7 +29,7 @@ class CharModel(dygraph.Layer):
     def __init__(self, characters, width=128):
         super().__init__()
         self.embedding = nn.Embedding([characters, 48])
-        self.gru = nn.GRU(48, width)
+        self.gru = nn.GRU(48, width, time_major=False)
         self.output = nn.Linear(width, characters)
 
     def forward(self, text, state=None):

@@ -104,7 +104,7 @@ x
 
 # %%
 with dygraph.guard(seed=3):
-    gru = nn.GRU(1, 8)
+    gru = nn.GRU(1, 8, time_major=False)
 outputs, last = gru(x)
 assert outputs.lod() == x.lod() and last.shape == (1, 32, 8)
 offsets = x.lod()[0]

@@ -149,7 +149,10 @@ _VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
 _FIXES = {
     "activation": [("act", "act='relu' and the like")],
     "alpha": [("rho", "rho="), ("negative_slope", "negative_slope=")],
-    "batch_first": [("time_major", "time_major=False, the default, for batch_first=True")],
+    "batch_first": [
+        ("time_major", "time_major=False, the default, for batch_first=True"),
+        (None, "no argument: the batch comes first"),
+    ],
     "betas": [("beta1", "beta1=, beta2=")],
     "bias": [("bias_attr", "bias_attr=False leaves it out")],
     "device": [("dtype", "no argument: with dygraph.guard(place) around it")],
@@ -185,7 +188,7 @@ def weight_attr(value, owner):
 
 def flag(value, what):
     """`value` as a bool. ArgumentTypeError for other numbers, which stand in the wrong place."""
-    if type(value) is not bool and value not in (0, 1):
+    if type(value) is not bool and (getattr(value, "shape", ()) != () or value not in (0, 1)):
         raise ArgumentTypeError(f"{what} must be True or False, got {kind_of(value)}")
     return bool(value)
 

@@ -22,7 +22,16 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.functions import creation, extent, manipulation, products, reductions, sets, sorting
+from dygraph.functions import (
+    creation,
+    extent,
+    manipulation,
+    products,
+    reductions,
+    searching,
+    sets,
+    sorting,
+)
 from dygraph.functions.arguments import place_and_type
 from dygraph.inspect import printing
 
@@ -513,8 +522,6 @@ _methods = {
     "mT": property(exchange.matrices_transposed, doc=exchange.matrices_transposed.__doc__),
     "to_device": exchange.to_device,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
-    "argmax": _later("searching", "argmax"),
-    "argmin": _later("searching", "argmin"),
     "set_value": set_value,
     "to_string": to_string,
     "lod_level": property(lod_level, doc=lod_level.__doc__),
@@ -546,7 +553,6 @@ _methods = {
     "clip": in_place.clip,
     "expand": extent.expand_method,
     "dot": products.dot_method,
-    "median": products.median_method,
     "split": manipulation.split_method,
     "pow": in_place.power,
     "round": _round,
@@ -560,8 +566,9 @@ _functions = {
     extent: "broadcast_to expand_as repeat_interleave tile",
     manipulation: "chunk cumsum flatten flip moveaxis roll squeeze swapaxes t unbind "
     "unsqueeze unstack",
+    searching: "argmax argmin",
     sorting: "argsort topk",
-    products: "cross mm mv norm outer trace",
+    products: "cross median mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (

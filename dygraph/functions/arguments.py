@@ -16,7 +16,7 @@ _SPELLINGS = {
     "repeat_times": "repetitions", "perm": "axes", "newshape": "shape", "size": "shape",
 }  # fmt: skip
 # Types that all kernels have; a test of identity suffices, so the usual ones come first.
-_USUAL = _core.float32, _core.float64, _core.int64, _core.int32
+USUAL = _core.float32, _core.float64, _core.int64, _core.int32
 # Types that most kernels lack, by the type whose results, cast back, are the same.
 _WIDER = {
     "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
@@ -61,7 +61,7 @@ _NUMBERS = bool, int, float
 
 def operands(owner, x1, x2):
     """Two operands as Variables of one type; one of them may be a Python number."""
-    if isinstance(x1, Variable) and x1.dtype in _USUAL:
+    if isinstance(x1, Variable) and x1.dtype in USUAL:
         if type(x2) in _NUMBERS:
             return x1, _core.literal(x2, x1.dtype)
         if isinstance(x2, Variable) and x2.dtype is x1.dtype:
@@ -84,7 +84,7 @@ def operands(owner, x1, x2):
 def widened(compute, *values):
     """`compute` of Variables of one type, in a wider one where kernels lack theirs."""
     dtype = values[0].dtype
-    if dtype in _USUAL or dtype is None:
+    if dtype in USUAL or dtype is None:
         return compute(*values)
     wider = _WIDER.get(dtype.name)
     if wider is None:

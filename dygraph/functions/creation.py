@@ -447,7 +447,7 @@ def asarray(obj, dtype=None, *, device=None, copy=None):
     return on_device(made, device, "asarray")
 
 
-def meshgrid(*arrays, indexing="xy"):
+def meshgrid(*arrays, indexing=None):
     """The coordinates of the points of a grid, one tensor for each given axis.
 
     Parameters
@@ -455,8 +455,8 @@ def meshgrid(*arrays, indexing="xy"):
     *arrays : Variable
         With one axis each; or one list of them.
     indexing : {'xy', 'ij'}
-        'xy', as in NumPy: the first of the arrays runs along the second axis. 'ij', as in torch and
-        Paddle: along the first.
+        'xy', NumPy's default: the first of the arrays runs along the second axis. 'ij', torch's and
+        Paddle's: along the first. For several arrays it must be given.
 
     Returns
     -------
@@ -471,7 +471,12 @@ def meshgrid(*arrays, indexing="xy"):
     """
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = arrays[0]
-    check.choice(indexing, ("xy", "ij"), "meshgrid: indexing")
+    if indexing is None and len(arrays) > 1:
+        raise InvalidArgumentError(
+            "meshgrid: indexing must be given: indexing='xy' is NumPy's default, 'ij' torch's and "
+            "Paddle's"
+        )
+    check.choice(indexing, ("xy", "ij", None), "meshgrid: indexing")
     if not arrays:
         return []
     for x in arrays:

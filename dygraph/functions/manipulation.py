@@ -356,48 +356,68 @@ def unbind(x, axis=0, **spellings):
 
 
 _PARTS = (
-    "torch takes the size of a part, NumPy and Paddle the number of parts. Write x.chunk(number, "
-    "axis), or x.split([size, size], axis)"
+    "split() takes num=, the number of parts, or sizes=, a list of their sizes: {0}(num=2), "
+    "{0}(sizes=[1, 2]). torch reads a bare number as the size of a part, NumPy and Paddle as the "
+    "number of parts; NumPy reads a list as the places of cuts"
 )
 
 
-def split_method(self, num_or_sections, axis=0, **spellings):
-    """`dygraph.split` of this variable; sizes must be a list, see `chunk` for equal parts."""
-    if not isinstance(num_or_sections, (list, tuple)):
-        raise ArgumentTypeError(f"split: {_PARTS}")
-    return split(self, num_or_sections, axis, **spellings)
+def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
+    """`dygraph.split` of this variable; sizes may stand first, as in torch and Paddle.
+
+    >>> import dygraph
+    >>> [p.tolist() for p in dygraph.arange(3).split([1, 2])]
+    [[0], [1, 2]]
+    """
+    if sizes is not None and not isinstance(sizes, (list, tuple)):
+        raise ArgumentTypeError(_PARTS.format("x.split"))
+    return split(self, num=num, sizes=sizes, axis=axis, **spellings)
 
 
-def split(x, num_or_sections, axis=0, **spellings):
+def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     """The list of consecutive parts of `x` along an axis.
 
     Parameters
     ----------
     x : Variable
-    num_or_sections : int or list of int
-        The number of equal parts; or their sizes, of which one may be -1: the rest.
+    num : int
+        The number of equal parts.
+    sizes : list of int
+        The sizes of the parts, of which one may be -1: the rest. Either is given, by name.
     axis : int
 
     Raises
     ------
+    ArgumentTypeError
+        For a number or a list without a name, which libraries read in three ways.
     InvalidArgumentError
         If the axis cannot be divided so.
 
     Examples
     --------
     >>> import dygraph
-    >>> [p.shape for p in dygraph.split(dygraph.zeros([5, 2]), [2, -1])]
-    [(2, 2), (3, 2)]
+    >>> x = dygraph.arange(6)
+    >>> [p.tolist() for p in dygraph.split(x, sizes=[2, -1])]
+    [[0, 1], [2, 3, 4, 5]]
+    >>> len(dygraph.split(x, num=3))
+    3
     """
+    if places:
+        raise ArgumentTypeError(_PARTS.format("dygraph.split"))
+    if "num_or_sections" in spellings:  # Paddle's, by name: nobody reads it otherwise
+        given = spellings.pop("num_or_sections")
+        num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
     if spellings:
         (axis,) = spelled("split", spellings, axis=axis or None)
-        if "dim" in spellings and not isinstance(num_or_sections, (list, tuple)):
-            raise ArgumentTypeError(f"split: {_PARTS}")
+    if (num is None) == (sizes is None):
+        raise ArgumentTypeError(_PARTS.format("dygraph.split"))
     axis = check.integer(axis, "split: axis")
-    if isinstance(num_or_sections, (list, tuple)):
-        sizes = [check.integer(n, "split: a section", -1) for n in num_or_sections]
-        return ops.split(x, sections=sizes, axis=axis)
-    return ops.split(x, num=check.integer(num_or_sections, "split: num_or_sections", 1), axis=axis)
+    if sizes is None:
+        return ops.split(x, num=check.integer(num, "split: num", 1), axis=axis)
+    if not isinstance(sizes, (list, tuple)):
+        raise ArgumentTypeError(f"split: sizes must be a list, got {kind_of(sizes)}")
+    sizes = [check.integer(n, "split: a size", -1) for n in sizes]
+    return ops.split(x, sections=sizes, axis=axis)
 
 
 def chunk(x, chunks, axis=0, **spellings):

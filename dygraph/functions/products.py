@@ -186,28 +186,44 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
 
 
-def median_method(self, axis=None, keepdim=False):
-    """`dygraph.median` of this variable; of an even number of elements refused."""
-    n = self.size if axis is None else self.shape[check.axis(axis, self.ndim, "median: axis")]
-    if n % 2 == 0 and n > 0:
-        raise InvalidArgumentError(
-            f"median: of {n} elements torch gives the lesser of the two in the middle, NumPy and "
-            "Paddle their mean. Write dygraph.median(x, axis), the mean, or dygraph.sort(x)[n // 2]"
-        )
-    return median(self, axis, keepdim)
+def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
+    """The element in the middle of an axis or of all.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int, optional
+        By name. None: all elements.
+    mode : {'avg', 'min'}
+        Of an even number of elements the mean of the two in the middle, as in NumPy, or the lesser,
+        as in torch. It must be given for an even number.
+    keepdims : bool
+        True: the axes stay in the shape with size 1.
 
-def median(x, axis=None, keepdim=False):
-    """The median over an axis or all; the mean of the two middle elements of an even number.
+    Returns
+    -------
+    Variable
+        Of integers a float32; with 'min' of the type of `x`.
 
-    Of integers it is a float32.
-
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.median(dygraph.to_variable([5.0, 1.0, 3.0, 2.0])).numpy().item()
-    2.5
+    >>> x = dygraph.to_variable([5.0, 1.0, 3.0, 2.0])
+    >>> dygraph.median(x, mode="avg").item(), dygraph.median(x, mode="min").item()
+    (2.5, 2.0)
     """
+    if places or "dim" in spellings:
+        raise ArgumentTypeError(
+            "median() takes the axis as axis=: torch's median of an axis gives the elements and "
+            "their places. Write dygraph.median(x, axis=axis)"
+        )
+    if spellings:
+        axis, keepdims = spelled("median", spellings, axis=axis, keepdims=keepdims)
+    keepdim = check.flag(keepdims, "median: keepdims")
+    if mode is not None:
+        check.choice(mode, ("avg", "min"), "median: mode")
     rank, given = check.variable(x, "median: x").ndim, x
-    x = floating(x) if str(x.dtype) == "bool" else x  # which no operator sorts
+    x = floating(x) if x.dtype is _core.bool_ else x  # which no operator sorts
     shape = [1] * rank
     if axis is None:
         x, at = ops.reshape2(x, shape=[-1]), 0
@@ -219,7 +235,17 @@ def median(x, axis=None, keepdim=False):
         raise check.unknown_size(given, open_axis, "median", ", and so is the middle")
     if n == 0:
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
+    if mode is None and n % 2 == 0:
+        raise InvalidArgumentError(
+            f"median: of {n} elements NumPy and Paddle give the mean of the two in the middle, "
+            "torch the lesser. Write mode='avg' or mode='min'"
+        )
     ordered, _ = ops.argsort(x, axis=at)
-    middle = ops.slice(ordered, axes=[at], starts=[(n - 1) // 2], ends=[n // 2 + 1])
-    out = ops.reduce_mean(floating(middle), dim=[at], keep_dim=bool(keepdim))
+    end = (n + 1) // 2 if mode == "min" else n // 2 + 1
+    middle = ordered[(*(slice(None),) * at, slice((n - 1) // 2, end))]
+    if mode == "min":
+        middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
+        out = middle if keepdim else ops.squeeze2(middle, axes=[at])
+    else:
+        out = floating(middle).mean(at, keepdim)
     return ops.reshape2(out, shape=shape) if keepdim and axis is None else out

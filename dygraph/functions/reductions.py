@@ -6,9 +6,9 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import floating
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
-from dygraph.functions.arguments import spelled, widened
+from dygraph.functions.arguments import USUAL, spelled, widened
 
 __all__ = [
     "all",
@@ -76,18 +76,20 @@ def _of(operator, x, axis, keep, owner):
     return widened(lambda x: reduced(operator, x, axes, keep), x)
 
 
-def _refuse_torchs(name, axis):
-    """ArgumentTypeError where ``max`` means something else in torch: two results, two operands."""
-    if not isinstance(axis, Variable):
-        raise ArgumentTypeError(
-            f"{name}: with dim= torch gives the elements and their places. Write "
-            f"x.{name}(axis=axis) and x.arg{name}(axis=axis)"
+def _unnamed(name, places, spellings):
+    """ArgumentTypeError for what stands behind `x` in ``max``, where libraries contradict.
+
+    NumPy and Paddle reduce an axis, torch gives the elements and their places, or compares two.
+    """
+    other = places[0] if places else spellings.get("dim", spellings.get("other"))
+    if isinstance(other, Variable) and (other.ndim or other.dtype.is_floating):
+        return ArgumentTypeError(
+            f"{name}() takes one Variable, got two. dygraph.{name}imum(x, y) compares them"
         )
-    if axis.ndim or axis.dtype.is_floating:
-        raise ArgumentTypeError(
-            f"{name}: axis must be an int or a list of ints, got a Variable. "
-            f"dygraph.{name}imum(x, y) compares two Variables"
-        )
+    return ArgumentTypeError(
+        f"{name}() takes the axis as axis=: x.{name}(axis=axis) gives the elements, "
+        f"x.arg{name}(axis=axis) their places, and torch's {name} of an axis both"
+    )
 
 
 _WHAT = {
@@ -101,31 +103,77 @@ _WHAT = {
 }
 
 
-def _reduction(name, example):
-    operator = f"reduce_{name}"
+def _kept(keepdims, name):
+    """`keepdims` as a bool. ArgumentTypeError for a type, which NumPy takes in this place."""
+    return keepdims if type(keepdims) is bool else check.flag(keepdims, f"{name}: keepdims")
+
+
+def _reduction(name):
+    """``sum`` and the like for all that `_quick` does not take."""
+    operator, prepare = f"reduce_{name}", _WHAT[name][1]
+
+    def function(x, axis=None, keepdims=False, *, dtype=None, **spellings):
+        check.variable(x, f"{name}: x")
+        if spellings:
+            axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
+        x = _summed(x, dtype) if prepare is _summed else prepare(x) if prepare else x
+        return _of(operator, x, axis, _kept(keepdims, name), name)
+
+    return _named(function, name)
+
+
+def _quick(slow):
+    name = slow.__name__
+    dtype = ", *, dtype=None" if _WHAT[name][1] is _summed else ""
+    signature = f"(x, axis=None, keepdims=False{dtype}, **spellings)"
+    return _core.quick_function(signature, f"reduce_{name}", slow)
+
+
+def _by_name(name):
+    """``max`` or ``min``, whose axis has a name."""
+    quick = _quick(_reduction(name))
+
+    def function(x, /, *places, axis=None, keepdims=False, **spellings):
+        if places or "dim" in spellings or "other" in spellings:
+            raise _unnamed(name, places, spellings)
+        return quick(x, axis, keepdims, **spellings)
+
+    return _named(function, name)
+
+
+def _truth(name):
+    """``all`` or ``any``: of bools at once."""
+    operator, what = f"reduce_{name}", f"{name}: axis"
+    op = getattr(ops, operator)
+
+    def function(x, axis=None, keepdims=False, **spellings):
+        if type(keepdims) is bool and not spellings and isinstance(x, Variable):
+            if x.dtype is _core.bool_ and (axis is None or type(axis) is int):
+                at = 0 if axis is None else check.axis(axis, x.ndim, what)
+                whole = axis is None or x.ndim == 1
+                return op(x, dim=[at], keep_dim=keepdims, reduce_all=whole)
+        check.variable(x, f"{name}: x")
+        if spellings:
+            axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
+        return _of(operator, _truths(x), axis, _kept(keepdims, name), name)
+
+    return _named(function, name)
+
+
+def _named(function, name):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _document(name)
+    return function
+
+
+def _document(name):
     what, prepare = _WHAT[name]
-    if prepare is _summed:
-
-        def function(x, axis=None, keepdims=False, *, dtype=None, **spellings):
-            check.variable(x, f"{name}: x")
-            if spellings:
-                axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
-            return _of(operator, _summed(x, dtype), axis, bool(keepdims), name)
-    else:
-
-        def function(x, axis=None, keepdims=False, **spellings):
-            check.variable(x, f"{name}: x")
-            if name in ("max", "min") and ("dim" in spellings or isinstance(axis, Variable)):
-                _refuse_torchs(name, axis)
-            if spellings:
-                axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
-            return _of(operator, prepare(x) if prepare else x, axis, bool(keepdims), name)
-
     dtype = """
     dtype : dtype, optional
         The type of the result. Default: that of `x`; bools and integers give int64."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The {what}, over `axis`.
+    text, axis, result = _EXAMPLES[name]
+    x = f"(x > {text})" if text else "x"
+    return f"""The {what}, over `axis`.
 
     Parameters
     ----------
@@ -149,48 +197,47 @@ def _reduction(name, example):
     Examples
     --------
     >>> import dygraph
-    {example}
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.{name}({x.strip("()")}, axis={axis}).tolist(), {x}.{name}().item()
+    {result}
     """
-    return function
 
 
-def _example(name, axis, result, x="x", whole="x"):
-    text = "[[1.0, 2.0], [3.0, 4.0]]"
-    return f""">>> x = dygraph.to_variable({text})
-    >>> dygraph.{name}({x}, axis={axis}).tolist(), {whole}.{name}().item()
-    {result}"""
-
-
-# As methods; the functions of `dygraph` run the operator without a step in Python.
-METHODS = {
-    "all": _reduction("all", _example("all", 1, "([False, True], False)", "x > 1", "(x > 1)")),
-    "any": _reduction("any", _example("any", 1, "([False, True], True)", "x > 3", "(x > 3)")),
-    "max": _reduction("max", _example("max", 1, "([2.0, 4.0], 4.0)")),
-    "mean": _reduction("mean", _example("mean", 0, "([2.0, 3.0], 2.5)")),
-    "min": _reduction("min", _example("min", 1, "([1.0, 3.0], 1.0)")),
-    "prod": _reduction("prod", _example("prod", 0, "([3.0, 8.0], 24.0)")),
-    "sum": _reduction("sum", _example("sum", 0, "([4.0, 6.0], 10.0)")),
+# What the example compares `x` with, its axis, its results.
+_EXAMPLES = {
+    "all": ("1", 1, "([False, True], False)"),
+    "any": ("3", 1, "([False, True], True)"),
+    "max": ("", 1, "([2.0, 4.0], 4.0)"),
+    "mean": ("", 0, "([2.0, 3.0], 2.5)"),
+    "min": ("", 1, "([1.0, 3.0], 1.0)"),
+    "prod": ("", 0, "([3.0, 8.0], 24.0)"),
+    "sum": ("", 0, "([4.0, 6.0], 10.0)"),
 }
 
-
-def _quick(name):
-    dtype = ", dtype=None" if _WHAT[name][1] is _summed else ""
-    if name in ("all", "any"):
-        return METHODS[name]
-    return _core.quick_function(
-        f"(x, axis=None, keepdims=False, *{dtype}, **spellings)".replace("*, **", "**"),
-        f"reduce_{name}",
-        METHODS[name],
-    )
+METHODS = {
+    "all": _truth("all"), "any": _truth("any"), "max": _by_name("max"), "min": _by_name("min"),
+    "mean": _reduction("mean"), "prod": _reduction("prod"), "sum": _reduction("sum"),
+}  # fmt: skip
+all, any, max, min = (METHODS[name] for name in ("all", "any", "max", "min"))
+mean, prod, sum = (_quick(METHODS[name]) for name in ("mean", "prod", "sum"))
 
 
-all, any, max, mean, min, prod, sum = map(_quick, METHODS)
+def _as_method(function):
+    """A function of C as a method. Variable itself does so for ``mean`` and ``sum``."""
+
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    return _named(method, function.__name__)
+
+
+METHODS["prod"] = _as_method(prod)
 
 
 # Spread -------------------------------------------------------------------------------------------
 
 
-def var(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
+def var(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
     """The variance over `axis`: the sum of ``(x - mean)^2``, divided by ``n - correction``.
 
     Parameters
@@ -198,11 +245,11 @@ def var(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     x : Variable
         Integers and bools count as float32.
     axis : int or list of int, optional
-        None: all axes.
-    keepdims : bool
-        True: the axes stay in the shape with size 1.
+        By name. None: all axes.
     correction : float
         0, as in NumPy: the mean square. 1, as torch's and Paddle's ``unbiased=True``: of a sample.
+    keepdims : bool
+        True: the axes stay in the shape with size 1.
 
     Returns
     -------
@@ -215,16 +262,12 @@ def var(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     >>> dygraph.var(x).item(), dygraph.var(x[:3], correction=1).item()
     (1.25, 1.0)
     """
-    if spellings:
-        _choose("var", spellings, correction)
-        given = correction if correction != 0.0 else None
-        axis, keepdims, correction = spelled(
-            "var", spellings, axis=axis, keepdims=keepdims, correction=given
-        )
-    return _variance("var", x, axis, keepdims, correction)
+    if places or spellings:
+        axis, correction, keepdims = _said("var", places, spellings, axis, correction, keepdims)
+    return _variance("var", x, axis, correction, keepdims)
 
 
-def std(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
+def std(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
     """The standard deviation, the square root of `var`, whose arguments it takes.
 
     >>> import dygraph
@@ -232,59 +275,97 @@ def std(x, axis=None, keepdims=False, *, correction=0.0, **spellings):
     >>> dygraph.std(x).item(), dygraph.std(dygraph.arange(1, 6, 2), correction=1).item()
     (1.0, 2.0)
     """
-    if spellings:
-        _choose("std", spellings, correction)
-        given = correction if correction != 0.0 else None
-        axis, keepdims, correction = spelled(
-            "std", spellings, axis=axis, keepdims=keepdims, correction=given
+    if places or spellings:
+        axis, correction, keepdims = _said("std", places, spellings, axis, correction, keepdims)
+    return ops.sqrt(_variance("std", x, axis, correction, keepdims))
+
+
+_BY_N = "NumPy divides by n, torch and Paddle by n - 1"
+
+
+def _said(name, places, spellings, axis, correction, keepdims):
+    """The arguments, some by other libraries' names; refused where it is open what divides."""
+    said = correction != 0.0 or spellings.keys() & {"unbiased", "ddof"}
+    if len(places) > 1 or not said and (places or spellings.keys() & {"dim", "keepdim"}):
+        raise InvalidArgumentError(
+            f"{name}: {_BY_N}. Write axis= by name, and correction=0 or correction=1"
         )
-    return ops.sqrt(_variance("std", x, axis, keepdims, correction))
+    given = correction if correction != 0.0 else None
+    if places:
+        spellings["dim"] = places[0]
+    axis, correction, keepdims = spelled(
+        name, spellings, axis=axis, correction=given, keepdims=keepdims
+    )
+    return axis, 0.0 if correction is None else correction, keepdims
 
 
-def _variance(owner, x, axis, keepdims, correction):
-    if isinstance(keepdims, str) or isinstance(correction, (str, bool)):
-        raise ArgumentTypeError(f"{owner}: correction must be a number, got {kind_of(correction)}")
-    correction = check.number(0.0 if correction is None else correction, f"{owner}: correction")
-    axes = arguments.axes(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
-    return widened(lambda x: _spread(x, axes, bool(keepdims), correction), floating(x))
+def _variance(owner, x, axis, correction, keepdims):
+    if type(correction) is not float:
+        number = type(correction) is int
+        correction = correction if number else check.number(correction, f"{owner}: correction")
+    keep = _kept(keepdims, owner)
+    if not isinstance(x, Variable):
+        check.variable(x, f"{owner}: x")
+    if axis is not None:
+        rank, what = x.ndim, f"{owner}: axis"
+        one = type(axis) is int
+        axis = check.axis(axis, rank, what) if one else arguments.axes(axis, rank, what)
+    x = floating(x)
+    if x.dtype in USUAL:
+        return _spread(x, axis, keep, correction)
+    return widened(lambda x: _spread(x, axis, keep, correction), x)
 
 
-def _spread(x, axes, keep, correction):
-    mean = reduced("reduce_mean", x, axes, True)
-    square = ops.square(ops.elementwise_sub(x, mean))
+def _spread(x, axis, keep, correction):
+    middle = mean(x, axis, True)
+    square = ops.square(ops.elementwise_sub(x, middle))
     if correction == 0:
-        return reduced("reduce_mean", square, axes, keep)
+        return mean(square, axis, keep)
+    total, count = sum(square, axis, keep), _count(x.shape, axis)
+    if count is not None:
+        return total / (count - correction if count > correction else 0.0)
     # counted by operators: a traced program accepts other batches
-    whole, kept = ops.size(x).astype(x.dtype), ops.size(mean).astype(x.dtype)
+    whole, kept = ops.size(x).astype(x.dtype), ops.size(middle).astype(x.dtype)
     count = ops.elementwise_div(whole, kept)
-    total = reduced("reduce_sum", square, axes, keep)
     return ops.elementwise_div(total, ops.relu(ops.scale(count, bias=-correction)))
 
 
-def _choose(name, spellings, correction):
-    """InvalidArgumentError for torch's ``dim`` without what to divide by: its default is n - 1."""
-    if spellings.keys() & {"dim", "keepdim"} and not spellings.keys() & {"unbiased", "ddof"}:
-        if correction == 0.0:
-            raise InvalidArgumentError(
-                f"{name}: NumPy divides by n, torch and Paddle by n - 1. Write axis= and "
-                "correction=0 or correction=1"
-            )
+def _count(sizes, axis):
+    """How many elements the axes have; None where the run decides it."""
+    if axis is not None:
+        sizes = [sizes[a] for a in axis] if type(axis) is list else (sizes[axis],)
+    count = 1
+    for n in sizes:
+        if type(n) is not int or n < 0:
+            return None
+        count *= n
+    return count
 
 
 def _either(function):
     """A method that refuses to choose between NumPy's and torch's meaning."""
     name = function.__name__
 
-    def method(self, axis=None, keepdims=False, *, correction=None, **spellings):
-        if correction is None and not spellings.keys() & {"unbiased", "ddof"}:
-            raise InvalidArgumentError(
-                f"{name}: NumPy divides by n, torch and Paddle by n - 1. Write "
-                f"x.{name}(correction=0) or x.{name}(correction=1), or dygraph.{name}(x), which "
-                "divides by n"
+    def method(self, *places, axis=None, correction=None, keepdims=False, **spellings):
+        if places:
+            if len(places) > 1 or axis is not None:
+                raise ArgumentTypeError(
+                    f"{name}: behind the axis arguments must have names: correction=, keepdims="
+                )
+            (axis,) = places
+        if correction is None:
+            if not spellings.keys() & {"unbiased", "ddof"}:
+                raise InvalidArgumentError(
+                    f"{name}: {_BY_N}. Write x.{name}(correction=0) or x.{name}(correction=1), or "
+                    f"dygraph.{name}(x), which divides by n"
+                )
+            correction = 0.0
+        elif spellings:  # `dim` beside a correction
+            axis, correction, keepdims = spelled(
+                name, spellings, axis=axis, correction=correction, keepdims=keepdims
             )
-        return function(
-            self, axis, keepdims, correction=0.0 if correction is None else correction, **spellings
-        )
+            spellings = {}
+        return function(self, axis=axis, correction=correction, keepdims=keepdims, **spellings)
 
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
@@ -383,13 +464,14 @@ def _products(x, axis, n):
     return x if n > 1 else ops.assign(x)
 
 
-def diff(x, axis=-1, *, n=1, prepend=None, append=None, **spellings):
+def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
     """The differences of neighbours along `axis`, `n` times over.
 
     Parameters
     ----------
     x : Variable
     axis : int
+        By name, as `n`: for NumPy and torch `n` comes first.
     n : int
     prepend, append : Variable, optional
         Put before and behind `x` first.
@@ -400,6 +482,11 @@ def diff(x, axis=-1, *, n=1, prepend=None, append=None, **spellings):
     >>> dygraph.diff(dygraph.asarray([1, 4, 9])).tolist()
     [3, 5]
     """
+    if places:
+        raise ArgumentTypeError(
+            f"diff() takes its arguments by name, got {places[0]}. diff(x, n=2) takes differences "
+            "of differences, diff(x, axis=0) those along an axis"
+        )
     if spellings:
         (axis,) = spelled("diff", spellings, axis=None if axis == -1 else axis)
         axis = -1 if axis is None else axis

@@ -4,8 +4,8 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
-from dygraph.functions.arguments import operands, spelled, through_numpy, widened
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from dygraph.functions.arguments import USUAL, operands, spelled, through_numpy, widened
 
 ops = _core.ops
 Variable = _core.Variable
@@ -16,20 +16,21 @@ _COMPARED = {"bool": "int32", "float16": "float32", "bfloat16": "float32"}
 
 
 def _position(name, operator, which):
-    op = getattr(ops, operator)
+    op, what, its_axis = getattr(ops, operator), f"{name}: x", f"{name}: axis"
 
     def function(x, axis=None, keepdims=False, **spellings):
         if spellings:
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
-        rank = check.variable(x, f"{name}: x").ndim
-        other = _COMPARED.get(x.dtype.name)
-        x = x.astype(other) if other else x
+        if type(keepdims) is not bool:
+            keepdims = check.flag(keepdims, f"{name}: keepdims")
+        dtype = check.variable(x, what).dtype
+        if dtype not in USUAL and dtype.name in _COMPARED:
+            x = x.astype(_COMPARED[dtype.name])
         if axis is None:
-            flat = op(ops.reshape2(x, shape=[-1]), axis=0)
-            return ops.reshape2(flat, shape=[1] * rank if keepdims else [])
+            return op(x, flatten=True, keepdims=keepdims)
         if not _core.holds_symbol(axis):
-            axis = check.axis(axis, rank, f"{name}: axis")
-        return op(x, axis=axis, keepdims=bool(keepdims))
+            axis = check.axis(axis, x.ndim, its_axis)
+        return op(x, axis=axis, keepdims=keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Where the {which} element stands along `axis`, the first of equal ones.
@@ -61,14 +62,37 @@ argmax = _position("argmax", "arg_max", "greatest")
 argmin = _position("argmin", "arg_min", "least")
 
 
-def nonzero(x, /, *, as_tuple=True):
+class Places(tuple):
+    """What `nonzero` gives: the indices along each axis. A use of torch's matrix says how."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index):
+        if isinstance(index, tuple):
+            raise ArgumentTypeError(f"nonzero(x)[...] takes one number. {_MATRIX}")
+        return tuple.__getitem__(self, index)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or not hasattr(Variable, name):
+            return object.__getattribute__(self, name)  # raises Python's error
+        raise AttributeError(f"nonzero(x) is a tuple and has no attribute '{name}'. {_MATRIX}")
+
+
+_MATRIX = (
+    "It holds the indices along each axis, as in NumPy; dygraph.nonzero(x, as_tuple=False) gives "
+    "one matrix, as torch and Paddle do"
+)
+
+
+def nonzero(x, /, *, as_tuple=None):
     """The places of the elements that are not 0 or False: the indices along each axis.
 
     Parameters
     ----------
     x : Variable
-    as_tuple : bool
-        False: one Variable, ``[places, axes]``, as torch's and Paddle's.
+    as_tuple : bool, optional
+        False: one Variable, ``[places, axes]``, as torch and Paddle give by default. True is
+        refused, for which torch gives vectors and Paddle columns.
 
     Returns
     -------
@@ -84,10 +108,15 @@ def nonzero(x, /, *, as_tuple=True):
     """
     if check.variable(x, "nonzero: x").ndim == 0:
         raise InvalidArgumentError("nonzero: x must have an axis, got a 0-d Variable")
+    if as_tuple:
+        raise InvalidArgumentError(
+            "nonzero: with as_tuple=True torch gives vectors and Paddle columns. "
+            "dygraph.nonzero(x) gives a tuple of vectors, as_tuple=False one matrix"
+        )
     places = ops.where_index(x)
-    if not as_tuple:
+    if as_tuple is not None:
         return places
-    return tuple(places[:, axis] for axis in range(x.ndim))
+    return Places(places[:, axis] for axis in range(x.ndim))
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):

@@ -3,7 +3,7 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import USUAL, spelled
 
 ops = _core.ops
 Variable = _core.Variable
@@ -11,20 +11,17 @@ Variable = _core.Variable
 
 def _sorted(owner, x, axis, descending, spellings):
     """Values and places in order; equal elements keep their order, so all sorting is stable."""
-    if "dim" in spellings and owner == "sort":
-        raise ArgumentTypeError(
-            "sort: with dim= torch gives the elements and their places. Write "
-            "dygraph.sort(x, axis=axis) and dygraph.argsort(x, axis=axis)"
-        )
     if spellings:
         (axis,) = spelled(owner, spellings, axis=None if axis == -1 else axis)
     check.variable(x, f"{owner}: x")
     if not _core.holds_symbol(axis):
         axis = check.integer(axis, f"{owner}: axis")
-    other = _COMPARED.get(x.dtype.name)
+    if type(descending) is not bool:  # NumPy has the kind of sorting in its place
+        descending = check.flag(descending, f"{owner}: descending")
+    other = None if x.dtype in USUAL else _COMPARED.get(x.dtype.name)
     if other is None:
-        return ops.argsort(x, axis=axis, descending=bool(descending))
-    values, places = ops.argsort(x.astype(other), axis=axis, descending=bool(descending))
+        return ops.argsort(x, axis=axis, descending=descending)
+    values, places = ops.argsort(x.astype(other), axis=axis, descending=descending)
     return values.astype(x.dtype), places
 
 
@@ -32,13 +29,20 @@ def _sorted(owner, x, axis, descending, spellings):
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 
 
-def sort(x, axis=-1, descending=False, *, stable=True, **spellings):
+def sort(x, /, *places, axis=-1, descending=False, stable=True, **spellings):
     """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
+
+    The other arguments have names: torch's ``sort(x, 0)`` gives the elements and their places.
 
     >>> import dygraph
     >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 3]
     """
+    if places or "dim" in spellings:
+        raise ArgumentTypeError(
+            "sort() takes the axis as axis=: dygraph.sort(x, axis=axis) gives the elements, "
+            "dygraph.argsort(x, axis=axis) their places, and torch's sort of an axis both"
+        )
     return _sorted("sort", x, axis, descending, spellings)[0]
 
 

@@ -84,7 +84,7 @@ def trace(layer, inputs, dims=None):
 
     Sequences of any length:
 
-    >>> lstm = dygraph.nn.LSTM(6, 3)
+    >>> lstm = dygraph.nn.LSTM(6, 3, batch_first=True)
     >>> out, traced = dygraph.jit.trace(lstm, [dygraph.ones([4, 5, 6])], dims=[(None, None, 6)])
     >>> traced(dygraph.ones([2, 8, 6]))[0].shape
     (2, 8, 3)

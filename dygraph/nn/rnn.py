@@ -32,6 +32,10 @@ __all__ = [
 ops = _core.ops
 Variable = _core.Variable
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_ORDER = (
+    "for a padded batch time_major must be given: time_major=False takes [batch, time, size], as "
+    "Paddle and Keras do, time_major=True [time, batch, size], torch's default"
+)
 _ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
 
@@ -361,16 +365,20 @@ class _Stack(Layer):
 
     def __init__(
         self, mode, input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
-        dtype,
+        dtype, batch_first=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         name = type(self).__name__
+        if batch_first is not None:
+            if time_major is not None:
+                raise InvalidArgumentError(f"{name}: give time_major or batch_first, got both")
+            time_major = not check.flag(batch_first, f"{name}: batch_first")
         self.mode = mode
         self.input_size = check.integer(input_size, f"{name}: input_size", 1)
         self.hidden_size = check.integer(hidden_size, f"{name}: hidden_size", 1)
         self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1, 10_000)
         self.dropout = check.number(dropout, f"{name}: dropout", 0, 1)
-        self.time_major = bool(time_major)
+        self.time_major = time_major if time_major is None else bool(time_major)
         both = ("bidirect", "bidirectional")
         check.choice(direction, ("forward", *both), f"{name}: direction")
         self.num_directions = 2 if direction in both else 1
@@ -401,6 +409,8 @@ class _Stack(Layer):
                 f"{name}: inputs must be [batch, time, {self.input_size}] (time first with "
                 f"time_major), or [rows, {self.input_size}] with LoD, got {list(inputs.shape)}"
             )
+        if self.time_major is None and not ragged:
+            raise InvalidArgumentError(f"{name}: {_ORDER}")
         swap = not ragged and not self.time_major
         x = ops.transpose2(inputs, axis=[1, 0, 2]) if swap else inputs
         if initial_states is None:
@@ -481,8 +491,8 @@ class LSTM(_Stack):
         ``'forward'`` or ``'bidirectional'``: a second cell reads each layer's input backwards, and
         the outputs of both are concatenated.
     time_major : bool
-        Padded inputs and outputs are ``[time, batch, ...]``, as by default in PyTorch, not
-        ``[batch, time, ...]``.
+        True: padded inputs and outputs are ``[time, batch, ...]``, as by default in PyTorch. False:
+        ``[batch, time, ...]``, as in Paddle and Keras, or ``batch_first=True``. They need it.
     dropout : float
         Between layers, in training; kept values are divided by ``1 - dropout``.
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
@@ -500,43 +510,40 @@ class LSTM(_Stack):
     Examples
     --------
     >>> import dygraph, numpy as np
-    >>> lstm = dygraph.nn.LSTM(3, 4, num_layers=2)
+    >>> lstm = dygraph.nn.LSTM(3, 4, num_layers=2, time_major=False)
     >>> outputs, (h, c) = lstm(dygraph.to_variable(np.ones((2, 5, 3), "float32")))
     >>> outputs.shape, h.shape
     ((2, 5, 4), (2, 2, 4))
     """
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=None,
         dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
-        dtype=None,
+        dtype=None, batch_first=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        super().__init__(
-            "LSTM", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
-            dtype,
-        )  # fmt: skip
+        sizes = input_size, hidden_size, num_layers
+        super().__init__("LSTM", *sizes, direction, time_major, dropout, attrs, dtype, batch_first)
 
 
 class GRU(_Stack):
     """A stack of GRU layers: ``outputs, h = gru(inputs, h0, sequence_length)``; else as `LSTM`.
 
     >>> import dygraph
-    >>> gru = dygraph.nn.GRU(3, 4, direction="bidirectional")
+    >>> gru = dygraph.nn.GRU(3, 4, direction="bidirectional", batch_first=True)
     >>> outputs, h = gru(dygraph.ones([2, 5, 3]), sequence_length=[5, 2])
     >>> outputs.shape, h.shape, bool((outputs.numpy()[1, 2:] == 0).all())
     ((2, 5, 8), (2, 2, 4), True)
     """
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=None,
         dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
-        dtype=None,
+        dtype=None, batch_first=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        super().__init__(
-            "GRU", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs, dtype
-        )
+        sizes = input_size, hidden_size, num_layers
+        super().__init__("GRU", *sizes, direction, time_major, dropout, attrs, dtype, batch_first)
 
 
 class GRUUnit(Layer):

@@ -167,6 +167,8 @@ def definition(name, signature, types, result, method=False):
         if method and i == 0:
             parts.append("self")
             continue
+        if p.name == "places":  # they are refused, with the names to write
+            continue
         if not slashed and i and p.kind is not p.POSITIONAL_ONLY:
             slashed = True
             if list(signature.parameters.values())[0].kind is p.POSITIONAL_ONLY:

@@ -284,9 +284,9 @@ LAYERS = [
     ("ZeroPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1])"),
     ("ReflectionPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1], 'reflect')"),
     ("RNN(4, 3, batch_first=True)", "three", "SimpleRNN(4, 3)"),
-    ("LSTM(4, 3, 2, batch_first=True)", "three", "LSTM(4, 3, 2)"),
+    ("LSTM(4, 3, 2, batch_first=True)", "three", None),
     ("GRU(4, 3, batch_first=True, bidirectional=True)", "three",
-     "GRU(4, 3, direction='bidirectional')"),
+     "GRU(4, 3, direction='bidirectional', batch_first=True)"),
     ("RNNCell(4, 3)", "x", "SimpleRNNCell(4, 3)"), ("LSTMCell(4, 3)", "x", None),
     ("GRUCell(4, 3)", "x", None),
     *((f"{name}()", args, None) for name, args in (

@@ -65,7 +65,9 @@ def test_signatures(name):
             assert any(q.kind is p.kind for q in ours)
         elif p.kind is inspect.Parameter.KEYWORD_ONLY:
             undefined = "UNDEF" in repr(p.default)
-            assert p.name in named and (undefined or named[p.name].default == p.default)
+            assert p.name in named
+            if name != "meshgrid":  # whose indexing must be given, says the page
+                assert undefined or named[p.name].default == p.default
     taken = {p.name for p in asked} | {p.name for p in places[: len(asked)]}
     variadic = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     for p in ours:  # what is ours may be left out
@@ -260,7 +262,10 @@ def test_reductions(name, dtype):
         got = getattr(dygraph, name)(ours(x), axis=axis, keepdims=keepdims)
         agree(got, expected, 8, result)
         if name not in ("std", "var", "count_nonzero"):
-            agree(getattr(ours(x), name)(axis, keepdims), expected, 8, result)
+            method = getattr(ours(x), name)
+            agree(method(axis=axis, keepdims=keepdims), expected, 8, result)
+            if name not in ("max", "min"):
+                agree(method(axis, keepdims), expected, 8, result)
 
 
 @pytest.mark.parametrize("name", ["std", "var"])
@@ -670,7 +675,7 @@ def differs(call):
         (lambda: ours(CUBE).reshape(0, -1).shape, (2, 12)),
         (lambda: dygraph.reshape(ours(CUBE), (0, -1)), dygraph.errors.InvalidArgumentError),
         (lambda: dygraph.sum(ours(CUBE), axis=()), dygraph.errors.InvalidArgumentError),
-        (lambda: dygraph.meshgrid(ours([1, 2, 3]), ours([4]))[0].shape, (1, 3)),
+        (lambda: dygraph.meshgrid(ours([1, 2]), ours([3])), dygraph.errors.InvalidArgumentError),
         (lambda: dygraph.argmax(ours([[1, 9], [3, 4]])), 1),
         (lambda: dygraph.ops.argmax(ours([[1, 9], [3, 4]])), [1, 0]),
         (lambda: dygraph.ops.isnan(ours([1.0, np.nan])), True),

@@ -512,12 +512,14 @@ class TestOptimizers:
 class TestSequences:
     @pytest.mark.parametrize("kind", ["LSTM", "GRU", "SimpleRNN"])
     def test_layers_both_ways(self, kind):
-        net = getattr(nn, kind)(3, 4, num_layers=2, direction="bidirect")
+        net = getattr(nn, kind)(3, 4, num_layers=2, direction="bidirect", time_major=False)
         assert net(dygraph.ones([2, 5, 3]))[0].shape == (2, 5, 8)
 
     def test_cells_and_lengths(self):
         assert nn.LSTMCell(3, 4)(dygraph.ones([2, 3]))[0].shape == (2, 4)
-        out, _ = nn.GRU(3, 4)(dygraph.ones([2, 5, 3]), sequence_length=var([2, 5]))
+        out, _ = nn.GRU(3, 4, time_major=False)(
+            dygraph.ones([2, 5, 3]), sequence_length=var([2, 5])
+        )
         assert out.numpy()[0, 2:].any() == np.False_
 
     def test_a_step_of_ones_own(self):

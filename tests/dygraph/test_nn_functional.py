@@ -178,7 +178,7 @@ def test_every_layer_that_torch_has_is_compared():
         (lambda: nn.GELU(0.5), "approximate must be True or False"),
         (lambda: nn.Dropout(0.5, True), "seed must be an integer"),
         (lambda: nn.LSTM(3, 4, 1, True), "direction must be one of"),
-        (lambda: nn.LSTM(3, 4, batch_first=True), "time_major=False"),
+        (lambda: nn.LSTM(3, 4)(dygraph.ones([2, 5, 3])), "time_major=False"),
         (lambda: nn.Module, "Here: nn.Layer"),
         (lambda: nn.ModuleList, "Here: nn.LayerList"),
         (lambda: nn.ConvTranspose2d, "Here: nn.Conv2DTranspose"),

@@ -269,10 +269,10 @@ def test_functions_and_methods_reduce_as_numpy(name, axis):
     values = np.arange(24.0).reshape(2, 3, 4) % 5
     x = var(values > 1) if name in ("all", "any") else var(values)
     expected = REDUCTIONS[name](x.numpy(), axis=tuple(axis) if isinstance(axis, list) else axis)
-    for got in (getattr(dygraph, name)(x, axis=axis), getattr(x, name)(axis)):
+    for got in (getattr(dygraph, name)(x, axis=axis), getattr(x, name)(axis=axis)):
         np.testing.assert_allclose(got.numpy(), expected, rtol=1e-15)
         assert got.shape == np.shape(expected)
-    kept = getattr(dygraph, name)(x, axis, keepdim=True)
+    kept = getattr(dygraph, name)(x, axis=axis, keepdim=True)
     assert kept.ndim == 3 and kept.size == np.size(expected)
 
 
@@ -284,7 +284,7 @@ def test_wrong_reductions(name):
     )
     for axis, error in ((2, IndexError), ((0, 0), ValueError), ([], ValueError), (0.5, TypeError)):
         with pytest.raises(error, match="axis"):
-            function(x, axis)
+            function(x, axis=axis)
     with pytest.raises(TypeError, match=f"{name}: x must be a Variable, got list"):
         function([x, x])
     with pytest.raises(ValueError, match="each axis once"):

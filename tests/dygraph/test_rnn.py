@@ -8,8 +8,8 @@ import recurrent_reference as reference
 from dygraph import nn, static
 
 MODES = {
-    "LSTM": nn.LSTM,
-    "GRU": nn.GRU,
+    "LSTM": lambda *a, **k: nn.LSTM(*a, time_major=False, **k),
+    "GRU": lambda *a, **k: nn.GRU(*a, time_major=False, **k),
     "RNN_TANH": nn.SimpleRNN,
     "RNN_RELU": lambda *a, **k: nn.SimpleRNN(*a, activation="relu", **k),
 }
@@ -129,7 +129,7 @@ def test_ragged_batches_are_described(mode, direction):
 
 def test_a_described_ragged_batch_trains():
     """The steps of a program are those of the eager layer, bit for bit."""
-    net = nn.LSTM(3, 4)
+    net = nn.LSTM(3, 4, time_major=False)
     start = [p.numpy() for p in net.parameters()]
     main, startup = static.Program(), static.Program()
     with static.program_guard(main, startup):
@@ -155,7 +155,7 @@ def test_a_described_ragged_batch_trains():
 
 
 def test_a_ragged_batch_is_traced(tmp_path):
-    net = nn.GRU(3, 4, direction="bidirectional")
+    net = nn.GRU(3, 4, direction="bidirectional", time_major=False)
     given = [
         var(rand(sum(n), 3).astype("float32"), [offsets(n)]) for n in (LENGTHS, [2, 7], [1, 2, 3])
     ]
@@ -178,7 +178,7 @@ def test_time_major_and_absent_states():
 
 def test_a_sequence_in_two_pieces():
     """The last states of the first piece begin the second."""
-    net = nn.LSTM(3, 4, num_layers=2, dtype="float64")
+    net = nn.LSTM(3, 4, num_layers=2, dtype="float64", time_major=False)
     x = rand(2, 6, 3)
     whole, (h, c) = net(var(x))
     first, states = net(var(x[:, :2]))
@@ -267,7 +267,7 @@ def test_both_directions_of_a_cell():
     net = nn.BiRNN(fw, bw)
     x = rand(4, 5, 3)
     out, (last_fw, last_bw) = net(var(x), sequence_length=LENGTHS)
-    stack = nn.LSTM(3, 2, direction="bidirectional", dtype="float64")
+    stack = nn.LSTM(3, 2, direction="bidirectional", dtype="float64", time_major=False)
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
         getattr(stack, f"{name}_l0").set_value(getattr(fw, name))
         getattr(stack, f"{name}_l0_reverse").set_value(getattr(bw, name))
@@ -282,7 +282,7 @@ def test_both_directions_of_a_cell():
 
 def test_gradients_of_operator_and_loop_agree():
     """The fused stack and a loop of cells: first gradients, and gradients of those."""
-    net, cell = nn.LSTM(3, 2, dtype="float64"), nn.LSTMCell(3, 2, dtype="float64")
+    net, cell = nn.LSTM(3, 2, dtype="float64", time_major=False), nn.LSTMCell(3, 2, dtype="float64")
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     for name in names:
         getattr(net, f"{name}_l0").set_value(getattr(cell, name))
@@ -303,18 +303,18 @@ def test_gradients_of_operator_and_loop_agree():
 
 
 def test_dropout_only_between_layers_while_training():
-    net = nn.GRU(3, 8, num_layers=2, dropout=0.5)
+    net = nn.GRU(3, 8, num_layers=2, dropout=0.5, time_major=False)
     x = var(rand(2, 4, 3).astype("float32"))
     a, b = net(x)[0].numpy(), net(x)[0].numpy()
     assert not np.array_equal(a, b)
     net.eval()
     np.testing.assert_array_equal(net(x)[0].numpy(), net(x)[0].numpy())
-    single = nn.GRU(3, 8, num_layers=1, dropout=0.5)
+    single = nn.GRU(3, 8, num_layers=1, dropout=0.5, time_major=False)
     np.testing.assert_array_equal(single(x)[0].numpy(), single(x)[0].numpy())
 
 
 def test_without_biases():
-    net = nn.GRU(3, 2, bias_ih_attr=False, bias_hh_attr=False, dtype="float64")
+    net = nn.GRU(3, 2, bias_ih_attr=False, bias_hh_attr=False, dtype="float64", time_major=False)
     assert [n for n, _ in net.named_parameters()] == ["weight_ih_l0", "weight_hh_l0"]
     x = rand(1, 4, 3)
     weights = [net.weight_ih_l0.numpy(), net.weight_hh_l0.numpy(), np.zeros(6), np.zeros(6)]
@@ -340,7 +340,7 @@ def test_fluids_gru_unit():
 
 def test_it_learns_to_count():
     """Ragged sequences of ones and zeros; the label is how many ones."""
-    net = dygraph.nn.GRU(1, 8)
+    net = dygraph.nn.GRU(1, 8, time_major=False)
     head = nn.Linear(8, 1)
     adam = dygraph.optimizer.Adam(0.02, parameter_list=[*net.parameters(), *head.parameters()])
     lengths = np.random.randint(1, 6, 32)
@@ -367,12 +367,16 @@ def test_it_learns_to_count():
         (lambda: nn.LSTM(0, 2), ValueError, "input_size must be at least 1"),
         (lambda: nn.GRU(3, 2, dropout=2.0), ValueError, "dropout must lie"),
         (lambda: nn.SimpleRNN(3, 2, activation="gelu"), ValueError, "activation must be one of"),
-        (lambda: nn.LSTM(3, 2)(var(np.zeros((4, 3), "float32"))), ValueError, "with LoD"),
-        (lambda: nn.LSTM(3, 2)(np.zeros((1, 4, 3))), TypeError, "must be a Variable"),
-        (lambda: nn.LSTM(3, 2)(var(np.zeros((1, 4, 3), "float32")), var([1.0])), ValueError,
+        (lambda: MODES["LSTM"](3, 2)(var(np.zeros((4, 3), "float32"))), ValueError, "with LoD"),
+        (lambda: MODES["LSTM"](3, 2)(np.zeros((1, 4, 3))), TypeError, "must be a Variable"),
+        (lambda: MODES["LSTM"](3, 2)(var(np.zeros((1, 4, 3), "float32")), var([1.0])), ValueError,
          r"the states must be \(h, c\)"),
-        (lambda: nn.GRU(3, 2)(var(np.zeros((1, 4, 3), "float32")), None, [5]), IndexError,
+        (lambda: MODES["GRU"](3, 2)(var(np.zeros((1, 4, 3), "float32")), None, [5]), IndexError,
          "SequenceLength must lie"),
+        (lambda: nn.LSTM(3, 2)(var(np.zeros((1, 4, 3), "float32"))), ValueError,
+         r"time_major must be given.*\[batch, time, size\]"),
+        (lambda: nn.GRU(3, 2, time_major=True, batch_first=False), ValueError, "got both"),
+        (lambda: nn.GRU(3, 2, batch_first="no"), TypeError, "batch_first must be True or False"),
         (lambda: nn.RNN(nn.GRUCell(3, 2))(var(np.zeros((1, 4, 3), "float32")), None, [5]),
          IndexError, "sequence_length must lie"),
         (lambda: nn.RNN(nn.GRUCell(3, 2))(var(np.zeros((1, 4, 3), "float32")), None, [1, 2]),
@@ -387,7 +391,7 @@ def test_what_does_not_fit(call, kind, message):
 
 
 def test_the_fourth_derivative_is_refused():
-    net = nn.GRU(2, 2, dtype="float64")
+    net = nn.GRU(2, 2, dtype="float64", time_major=False)
     x = var(rand(1, 3, 2))
     x.stop_gradient = False
     (first,) = dygraph.grad([net(x)[0].sum()], [x], create_graph=True)

@@ -42,8 +42,8 @@ PAIRS = {
     ),
     "stack": (lambda x: F.stack([x, x * 2], -1), lambda x: np.stack([x, x * 2], -1), X),
     "concat": (lambda x: F.concat([x, x * 2], -1), lambda x: np.concatenate([x, x * 2], -1), X),
-    "split": (lambda x: F.split(x, 2, 1)[1], lambda x: np.split(x, 2, 1)[1], X),
-    "split_sizes": (lambda x: F.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], X),
+    "split": (lambda x: F.split(x, num=2, axis=1)[1], lambda x: np.split(x, 2, 1)[1], X),
+    "split_sizes": (lambda x: x.split([1, -1], 1)[1], lambda x: x[:, 1:], X),
     "chunk": (lambda x: x.chunk(3, 1)[1], lambda x: x[:, 2:], X),
     "unbind": (lambda x: x.unbind(1)[2], lambda x: x[:, 2], X),
     "unstack": (lambda x: F.unstack(x, -1, 4)[2], lambda x: x[:, 2], X),
@@ -96,7 +96,7 @@ PAIRS = {
     "roll_axes": (lambda x: F.roll(x, [1, -1], [0, 1]), lambda x: np.roll(x, [1, -1], [0, 1]), X),
     "cumsum": (lambda x: x.cumsum(1), lambda x: np.cumsum(x, 1), X),
     "cumsum_flat": (lambda x: F.cumsum(x), np.cumsum, X),
-    "sort": (lambda x: F.sort(x, 0), lambda x: np.sort(x, 0), X),
+    "sort": (lambda x: F.sort(x, axis=0), lambda x: np.sort(x, 0), X),
     "sort_down": (lambda x: F.sort(x, descending=True), lambda x: -np.sort(-x), X),
     "topk": (lambda x: x.topk(2)[0], lambda x: -np.sort(-x)[:, :2], X),
     "topk_least": (lambda x: F.topk(x, 2, 0, False)[0], lambda x: np.sort(x, 0)[:2], X),
@@ -137,7 +137,7 @@ PAIRS = {
     ),
     "var": (lambda x: x.var(correction=1), lambda x: x.var(ddof=1), X),
     "var_axis": (
-        lambda x: dygraph.var(x, 1, keepdims=True),
+        lambda x: dygraph.var(x, axis=1, keepdims=True),
         lambda x: x.var(1, keepdims=True),
         X,
     ),
@@ -147,10 +147,10 @@ PAIRS = {
         DEEP,
     ),
     "std": (lambda x: x.std(0, unbiased=True), lambda x: x.std(0, ddof=1), X),
-    "median": (lambda x: F.median(x), np.median, X),
-    "median_axis": (lambda x: F.median(x, 0), lambda x: np.median(x, 0), X),
+    "median": (lambda x: F.median(x, mode="avg"), np.median, X),
+    "median_axis": (lambda x: F.median(x, axis=0), lambda x: np.median(x, 0), X),
     "median_kept": (
-        lambda x: F.median(x, keepdim=True),
+        lambda x: F.median(x, mode="avg", keepdim=True),
         lambda x: np.median(x, keepdims=True),
         X,
     ),
@@ -235,7 +235,7 @@ def test_gradient_of_normal_reaches_its_variables():
 
 def test_lists_of_pieces():
     assert [len(p) for p in F.chunk(var(np.zeros(7)), 3)] == [3, 3, 1]
-    assert [p.shape for p in F.split(var(X), [1, 0, -1], 1)] == [(3, 1), (3, 0), (3, 3)]
+    assert [p.shape for p in F.split(var(X), sizes=[1, 0, -1], axis=1)] == [(3, 1), (3, 0), (3, 3)]
     grid = F.meshgrid(var([1, 2]), var([3, 4, 5]))
     for got, want in zip(grid, np.meshgrid([1, 2], [3, 4, 5], indexing="ij"), strict=True):
         same(got, want)
@@ -338,7 +338,7 @@ def test_names_stand_at_the_top():
         (lambda x: F.moveaxis(x, [0, 1], 0), ValueError, "equal lengths"),
         (lambda x: F.moveaxis(x, [0, 0], [0, 1]), ValueError, "each axis once"),
         (lambda x: F.t(var(DEEP)), ValueError, "at most two axes"),
-        (lambda x: F.split(x, 2, 0), ValueError, "divide"),
+        (lambda x: F.split(x, num=2), ValueError, "divide"),
         (lambda x: F.chunk(x, 0), ValueError, "at least 1"),
         (lambda x: F.pad(x, [1]), ValueError, "two numbers for each axis"),
         (lambda x: F.pad(x, [9, 1], mode="reflect"), ValueError, "less than the size"),
@@ -356,8 +356,8 @@ def test_names_stand_at_the_top():
         (lambda x: F.einsum("ij"), ValueError, "an operand for each"),
         (lambda x: F.norm(x, "nuc"), ValueError, "one of 'fro'"),
         (lambda x: F.norm(x, axis=[0, 0]), ValueError, "each once"),
-        (lambda x: dygraph.var(x, 2), IndexError, "axis"),
-        (lambda x: F.median(var(np.zeros((0, 2))), 0), ValueError, "must have elements"),
+        (lambda x: dygraph.var(x, axis=2), IndexError, "axis"),
+        (lambda x: F.median(var(np.zeros((0, 2))), axis=0), ValueError, "must have elements"),
         (lambda x: F.randperm(2.5), TypeError, "integer"),
     ],
 )

@@ -32,7 +32,7 @@ PARTS = {
     "row of a loop": lambda x: next(iter(x)),
     "unbind": lambda x: x.unbind(0)[1],
     "chunk": lambda x: x.chunk(3, axis=1)[0],
-    "split": lambda x: dygraph.split(x, [1, 1])[0],
+    "split": lambda x: dygraph.split(x, sizes=[1, 1])[0],
     "detach": lambda x: x.detach(),
 }
 

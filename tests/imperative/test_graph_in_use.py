@@ -121,7 +121,7 @@ def test_a_gradient_that_is_cleared_while_a_term_is_added(listening):
 
 def test_another_output_whose_gradient_is_kept_from_now_on(listening):
     x = var(np.arange(1200.0).reshape(100, 12))
-    parts = dygraph.split(x, 100, 0)
+    parts = dygraph.split(x, num=100)
     parts[0].retain_grads()
     loss = dygraph.stack([p.sum() * k for k, p in enumerate(parts, 1)]).sum()
     loss.backward(retain_graph=True)

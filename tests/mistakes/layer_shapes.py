@@ -82,35 +82,37 @@ def group_norm_with_groups_that_do_not_divide():
 
 
 def lstm_of_another_input_size():
-    nn.LSTM(16, 32)(floats(4, 10, 8))
+    nn.LSTM(16, 32, time_major=False)(floats(4, 10, 8))
 
 
 def lstm_without_batch_axis():
-    nn.LSTM(16, 32)(floats(10, 16))
+    nn.LSTM(16, 32, time_major=False)(floats(10, 16))
 
 
 def lstm_initial_state_of_another_batch():
-    nn.LSTM(16, 32)(floats(4, 10, 16), (floats(1, 3, 32), floats(1, 3, 32)))
+    nn.LSTM(16, 32, time_major=False)(floats(4, 10, 16), (floats(1, 3, 32), floats(1, 3, 32)))
 
 
 def lstm_with_one_initial_state():
-    nn.LSTM(16, 32)(floats(4, 10, 16), floats(1, 4, 32))
+    nn.LSTM(16, 32, time_major=False)(floats(4, 10, 16), floats(1, 4, 32))
 
 
 def lstm_with_two_layers_and_the_state_of_one():
-    nn.LSTM(16, 32, num_layers=2)(floats(4, 10, 16), (floats(1, 4, 32), floats(1, 4, 32)))
+    nn.LSTM(16, 32, num_layers=2, time_major=False)(
+        floats(4, 10, 16), (floats(1, 4, 32), floats(1, 4, 32))
+    )
 
 
 def sequence_longer_than_time():
-    nn.LSTM(16, 32)(floats(2, 10, 16), sequence_length=ids(10, 11))
+    nn.LSTM(16, 32, time_major=False)(floats(2, 10, 16), sequence_length=ids(10, 11))
 
 
 def sequence_lengths_of_another_batch():
-    nn.GRU(16, 32)(floats(2, 10, 16), sequence_length=ids(10, 9, 8))
+    nn.GRU(16, 32, time_major=False)(floats(2, 10, 16), sequence_length=ids(10, 9, 8))
 
 
 def lstm_output_taken_for_one_variable():
-    nn.Sequential(nn.LSTM(16, 32), nn.Linear(32, 4))(floats(4, 10, 16))
+    nn.Sequential(nn.LSTM(16, 32, time_major=False), nn.Linear(32, 4))(floats(4, 10, 16))
 
 
 def embed_dim_that_heads_do_not_divide():

@@ -42,11 +42,11 @@ def stack_of_other_shapes():
 
 
 def split_that_does_not_go_up():
-    F.split(floats(7, 2), 3, 0)
+    F.split(floats(7, 2), num=3)
 
 
 def split_sections_of_another_sum():
-    F.split(floats(7, 2), [3, 3], 0)
+    F.split(floats(7, 2), sizes=[3, 3])
 
 
 def reshape_to_another_size():

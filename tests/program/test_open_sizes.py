@@ -31,11 +31,12 @@ LENGTH = [("batch", "length", 6)]
 # (layer, shapes, open sizes, further shapes)
 CASES = {
     "LSTM": (
-        lambda: nn.LSTM(6, 3, 2, direction="bidirect"), [(4, 5, 6)], LENGTH,
+        lambda: nn.LSTM(6, 3, 2, direction="bidirect", time_major=False), [(4, 5, 6)], LENGTH,
         [[(2, 8, 6)], [(1, 1, 6)], [(4, 4, 6)]],
     ),
     "GRU": (
-        lambda: nn.GRU(6, 3), [(4, 5, 6)], [(4, None, 6)], [[(4, n, 6)] for n in (1, 4, 9)],
+        lambda: nn.GRU(6, 3, time_major=False), [(4, 5, 6)], [(4, None, 6)],
+        [[(4, n, 6)] for n in (1, 4, 9)],
     ),
     "Transformer, two lengths": (
         lambda: nn.Transformer(6, 2, 1, 2, 8), [(4, 5, 6), (4, 5, 6)],

@@ -85,7 +85,12 @@ TABLE = {
     "FeatureAlphaDropout": (lambda: nn.FeatureAlphaDropout(0.4), [IMAGE]),
     "Flatten": (lambda: nn.Flatten(), [IMAGE]),
     "GELU": (lambda: nn.GELU(), [ROW]),
-    "GRU": (lambda: nn.GRU(6, 3, num_layers=2, direction="bidirect", dropout=0.2), [(5, 6)]),
+    "GRU": (
+        lambda: nn.GRU(
+            6, 3, num_layers=2, direction="bidirect", dropout=0.2, time_major=False
+        ),
+        [(5, 6)],
+    ),
     "GRUCell": (lambda: nn.GRUCell(6, 3), [ROW]),
     "GRUUnit": (lambda: nn.GRUUnit(9), [(9,), (3,)]),
     "GaussianNLLLoss": (lambda: nn.GaussianNLLLoss(), [ROW, ROW, positive(6)]),
@@ -103,7 +108,7 @@ TABLE = {
     "InstanceNorm3D": (lambda: nn.InstanceNorm3D(4), [VOLUME]),
     "KLDivLoss": (lambda: nn.KLDivLoss("batchmean"), [ROW, shares(6)]),
     "L1Loss": (lambda: nn.L1Loss(), [ROW, ROW]),
-    "LSTM": (lambda: nn.LSTM(6, 3, num_layers=2), [(5, 6)]),
+    "LSTM": (lambda: nn.LSTM(6, 3, num_layers=2, time_major=False), [(5, 6)]),
     "LSTMCell": (lambda: nn.LSTMCell(6, 3), [ROW]),
     "LayerNorm": (lambda: nn.LayerNorm(6), [ROW]),
     "LeakyReLU": (lambda: nn.LeakyReLU(), [ROW]),
@@ -196,7 +201,7 @@ class Ragged(dygraph.Layer):
 
     def __init__(self, kind):
         super().__init__()
-        self.rnn = getattr(nn, kind)(6, 3)
+        self.rnn = getattr(nn, kind)(6, 3, time_major=False)
 
     def forward(self, x, lengths):
         return self.rnn(x, None, lengths)

@@ -59,7 +59,7 @@ CASES = {
         lambda: lambda i, x: ops.scatter_nd(i, x, [5, 8]), {"i": PLACES, "x": drawn(3, 8)},
     ),
     "GRU without a bias": (
-        lambda: Outputs(nn.GRU(3, 4, bias_ih_attr=False)), {"x": drawn(2, 5, 3)},
+        lambda: Outputs(nn.GRU(3, 4, bias_ih_attr=False, time_major=False)), {"x": drawn(2, 5, 3)},
     ),
     "LSTMCell without biases": (
         lambda: Outputs(nn.LSTMCell(3, 4, bias_ih_attr=False, bias_hh_attr=False)),

@@ -36,7 +36,7 @@ class Attention(nn.Layer):
 class Recurrent(nn.Layer):
     def __init__(self):
         super().__init__()
-        self.lstm = nn.LSTM(12, 16)
+        self.lstm = nn.LSTM(12, 16, time_major=False)
         self.out = nn.Linear(16, CLASSES)
 
     def forward(self, x):

@@ -51,7 +51,7 @@ def main() -> None:
     first: dygraph.Variable = x[0, 1:3]
     x[0] = 2.0
     total: dygraph.Variable = (-x / 3 + 2.0 * x - (x @ x.T)[:, :4]).sum(axis=1)
-    parts: list[dygraph.Variable] = F.split(x, 2)
+    parts: list[dygraph.Variable] = F.split(x, num=2)
     values, where = F.topk(x, 2)
     mask: dygraph.Variable = x == 0.0
     array: np.ndarray = x.numpy()

@@ -35,7 +35,7 @@ dygraph.optimizer.Momentm(0.1)  # error: attr-defined
 x.stop_gradient = "no"  # error: assignment
 x.shape = (2, 1)  # error: misc
 text: str = x.sum()  # error: assignment
-one: dygraph.Variable = F.split(x, 2)  # error: assignment
+one: dygraph.Variable = F.split(x, num=2)  # error: assignment
 x.backward(retain="yes")  # error: call-arg
 x + "a"  # error: operator
 x.grad.numpy()  # error: union-attr
