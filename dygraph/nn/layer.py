@@ -4,7 +4,7 @@ import warnings
 
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
-from dygraph.core import check, foreign, spellings
+from dygraph.core import check, foreign, hints, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
@@ -78,7 +78,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     ['fc.bias', 'fc.weight']
     """
 
-    _hints = spellings.OF_LAYERS
+    _hints = hints.OF_LAYERS
 
     training = True
 

@@ -9,7 +9,8 @@ import typing
 from dygraph import _core
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
-from dygraph.core.spellings import OF_OPTIMIZERS, OfObjects
+from dygraph.core.hints import OF_OPTIMIZERS
+from dygraph.core.spellings import OfObjects
 from dygraph.core.variable import Variable
 from dygraph.errors import (
     ArgumentTypeError,
