@@ -572,8 +572,7 @@ _LENGTHS = (
 )
 OF_NN_UTILS = {
     **dict.fromkeys(
-        "PackedSequence pack_padded_sequence pack_sequence pad_packed_sequence unpack_sequence "
-        "unpad_sequence".split(),
+        "PackedSequence pack_sequence unpack_sequence unpad_sequence".split(),
         _LENGTHS,
     ),
     "clip_grad_norm": "clip_grad_norm_",
