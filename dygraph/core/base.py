@@ -165,7 +165,7 @@ def in_dygraph_mode():
     return True
 
 
-def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
+def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None, *, requires_grad=False):
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not change the Variable, except with
@@ -187,11 +187,13 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
         rows.
     dtype : dtype, optional
         Cast to this type.
+    requires_grad : bool
+        True: the Variable gets a gradient.
 
     Returns
     -------
     Variable
-        On the current place, with ``stop_gradient`` True.
+        On the current place, with ``stop_gradient`` True but for `requires_grad`.
 
     Raises
     ------
@@ -214,6 +216,9 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
+    if requires_grad:
+        made = to_variable(value, name, zero_copy, lod, dtype)
+        return (made.detach() if made is value else made).requires_grad_()
     if zero_copy and not isinstance(value, Variable):
         value = _shared(value, dtype)
     elif type(value) is np.ndarray and lod is None and name is None and dtype is None:

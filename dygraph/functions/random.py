@@ -18,7 +18,7 @@ def drawn(kind, shape, owner, **attrs):
     return getattr(ops, kind)(shape=sizes_of(shape, owner), **attrs)
 
 
-def rand(shape, *sizes, dtype=None):
+def rand(shape, *sizes, dtype=None, requires_grad=False):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them reproducible.
 
     The sizes may be single arguments: ``rand(2, 3)``.
@@ -28,7 +28,8 @@ def rand(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "rand")
-    return drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
+    made = drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
@@ -45,7 +46,7 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
     return drawn("uniform_random", shape, "uniform", min=min, max=max, seed=seed, dtype=dtype)
 
 
-def randn(shape, *sizes, dtype=None):
+def randn(shape, *sizes, dtype=None, requires_grad=False):
     """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
 
     The sizes may be single arguments: ``randn(2, 3)``.
@@ -55,7 +56,8 @@ def randn(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "randn")
-    return drawn("gaussian_random", shape, "randn", dtype=dtype)
+    made = drawn("gaussian_random", shape, "randn", dtype=dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def normal(mean=0.0, std=1.0, shape=None, **spellings):
