@@ -5,7 +5,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.inspect import shown
 
 
-class Schedule:
+class Schedule(check.NamedArguments):
     """Base of all schedules, and what they have in common.
 
     ``schedule()`` and ``get_lr()`` give the rate of the next step, ``step()`` advances,
