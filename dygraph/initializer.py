@@ -27,6 +27,8 @@ ops = _core.ops
 class Initializer(Shown):
     """Base class: called with a shape and a dtype, returns a Variable.
 
+    Called with a Parameter, it writes the values into it and returns it, as in Paddle.
+
     >>> import dygraph
     >>> class Diagonal(dygraph.initializer.Initializer):
     ...     def make(self, shape, dtype):
@@ -36,6 +38,9 @@ class Initializer(Shown):
     """
 
     def __call__(self, shape, dtype="float32"):
+        if isinstance(shape, _core.Variable) and shape.persistable:
+            shape.set_value(self.make(list(shape.shape), shape.dtype))
+            return shape
         shape = check.shape(shape, f"{type(self).__name__}: shape")
         return self.make(shape, dtype)
 

@@ -403,7 +403,7 @@ class Generator:
 def _variables(value, what):
     if isinstance(value, Variable):
         return [value]
-    if isinstance(value, (list, tuple)):
+    if hasattr(value, "__iter__") and not isinstance(value, (str, dict)):
         return [check.variable(v, f"grad: {what}[{i}]") for i, v in enumerate(value)]
     raise ArgumentTypeError(
         f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}"
