@@ -103,6 +103,7 @@ _LAZY = {
     "callbacks": "",
     "checkpoint": "",
     "dataset": "",
+    "distribution": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
