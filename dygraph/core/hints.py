@@ -88,8 +88,8 @@ HINTS = {
     "scatter_": "x[index] = values writes in place",
     **dict.fromkeys(
         ("scatter_add", "scatter_add_"),
-        "dygraph.ops.put_along_axis(x, index, values, axis, 'add') gives it; "
-        "x.index_add(axis, index, rows) adds whole rows",
+        "dygraph.ops.put_along_axis(x, index, values, axis, 'add') gives it, but an index of "
+        "size 1 repeats along another axis; x.index_add(axis, index, rows) adds whole rows",
     ),
     **dict.fromkeys(
         ("scatter_reduce", "scatter_reduce_", "index_reduce"),
@@ -136,7 +136,7 @@ HINTS = {
     "unsqueeze_": "y = x.unsqueeze(axis) has other axes",
     "fill_diagonal_": "x * (1 - dygraph.eye(n)) + value * dygraph.eye(n)",
     "diagonal": "x.diag() of a matrix; dygraph.einsum('bii->bi', x) of several",
-    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n))",
+    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n, dtype=x.dtype))",
     "is_floating_point": "dygraph.isdtype(x.dtype, 'real floating')",
     "bernoulli_": "x.copy_(dygraph.bernoulli(dygraph.full(x.shape, p)))",
     "multinomial": "dygraph.multinomial(x, number) draws",
@@ -223,12 +223,11 @@ OF_MODULE = {
     "fmod": "x - y * dygraph.trunc(x / y): the sign is that of x",
     "frac": "x - dygraph.trunc(x)",
     "rsqrt": "x.rsqrt()",
-    "erf": "x.erf()",
     "sgn": "dygraph.sign(x)",
     "swapdims": "dygraph.swapaxes(x, axis1, axis2)",
     "ger": "dygraph.outer(x, y)",
-    "kron": "x.kron(y)",
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), "x + a @ b"),
+    "addcmul": "x + value * a * b",
     "addcdiv": "x + value * a / b",
     "narrow": "x[start:stop], x[:, start:stop]",
     "detach": "x.detach()",
@@ -245,7 +244,7 @@ OF_MODULE = {
     "bucketize": "dygraph.searchsorted(edges, x)",
     "block_diag": "out = dygraph.zeros(n + m, n + m); out[:n, :n] = x; out[n:, n:] = y",
     "diagonal": "dygraph.diag(x) of a matrix; dygraph.einsum('bii->bi', x) of several",
-    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n))",
+    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n, dtype=x.dtype))",
     "tensor_split": "dygraph.chunk(x, n, axis)",
     **dict.fromkeys(("hsplit", "vsplit"), "dygraph.split(x, parts, axis)"),
     "kthvalue": "dygraph.sort(x)[..., k - 1]",
