@@ -31,16 +31,16 @@ _ARGUMENTS = {
 }
 
 
-def _by_name(padding, name, window, attrs):
+def _by_name(padding, name, window, strides, dilations):
     """The numbers for padding 'valid' and 'same', which keeps the sizes."""
     check.choice(padding.lower(), ("same", "valid"), f"{name}: padding")
     if padding.lower() == "valid":
         return 0
-    both = [d * (size - 1) for d, size in zip(attrs["dilations"], window, strict=True)]
-    if any(n != 1 for n in attrs["strides"]) or any(n % 2 for n in both):
+    both = [d * (size - 1) for d, size in zip(dilations, window, strict=True)]
+    if any(n != 1 for n in strides) or any(n % 2 for n in both):
         raise InvalidArgumentError(
             f"{name}: padding='same' needs stride 1 and windows of odd sizes, got stride "
-            f"{attrs['strides']} and filter_size {window}. Write the numbers, or "
+            f"{strides} and filter_size {window}. Write the numbers, or "
             "nn.functional.pad in front of the layer"
         )
     return [n // 2 for n in both]
@@ -79,14 +79,16 @@ class _Conv(Layer):
                 f"groups, got {groups}"
             )
         window = check.integers(filter_size, axes, f"{name}: filter_size", 1)
+        strides = check.integers(stride, axes, f"{name}: stride", 1)
+        dilations = check.integers(dilation, axes, f"{name}: dilation", 1)
+        if isinstance(padding, str) and not self._transposed:
+            padding = _by_name(padding, name, window, strides, dilations)
         self._attrs = {
-            "strides": check.integers(stride, axes, f"{name}: stride", 1),
-            "dilations": check.integers(dilation, axes, f"{name}: dilation", 1),
+            "strides": strides,
+            "paddings": check.integers(padding, axes, f"{name}: padding", 0),
+            "dilations": dilations,
             "groups": groups,
         }
-        if isinstance(padding, str) and not self._transposed:
-            padding = _by_name(padding, name, window, self._attrs)
-        self._attrs["paddings"] = check.integers(padding, axes, f"{name}: padding", 0)
         more = check.integers(output_padding, axes, f"{name}: output_padding", 0)
         if output_size is not None:
             images.only_one_size(more, name)
