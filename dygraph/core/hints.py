@@ -80,6 +80,21 @@ HINTS = {
             "minimum": "minimum",
         }.items()
     },
+    **{
+        name: f"dygraph.{name}(x)"
+        for name in (
+            "acos acosh asin asinh atan atanh cosh count_nonzero expm1 isfinite isinf isnan log10 "
+            "log2 signbit sinh tan trunc"
+        ).split()
+    },
+    **{
+        name: f"dygraph.{name}(x, y)"
+        for name in (
+            "atan2 bitwise_or bitwise_xor copysign hypot logaddexp logical_and logical_or "
+            "logical_xor"
+        ).split()
+    },
+    "logical_not": "~x",
     "put": "x[index] = value writes elements",
     "repeat": "torch's repeat is x.tile(times); NumPy's is x.repeat_interleave(times, axis)",
     "resize_": "x.reshape(shape) gives the elements in another shape",

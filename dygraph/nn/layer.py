@@ -440,7 +440,8 @@ class Layer(check.NamedArguments, spellings.OfObjects):
             False: write the values that fit.
         from_torch : bool, optional
             True: the state is PyTorch's, whose Linear weights are ``[out, in]`` and are transposed;
-            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers. None: tensors of torch
+            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers; attention's weights
+            are taken apart. None: tensors of torch
             and these names say it; other shapes decide, and arrays for square weights alone raise.
 
         Returns
