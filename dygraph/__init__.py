@@ -53,7 +53,8 @@ from dygraph.autograd.recording import (
     set_grad_enabled,
 )
 from dygraph.core import flags as _flags
-from dygraph.core import spellings
+from dygraph.core import hints as _hints
+from dygraph.core import spellings as _spellings
 from dygraph.core.base import (
     Generator,
     get_default_dtype,
@@ -102,6 +103,7 @@ _LAZY = {
     "callbacks": "",
     "checkpoint": "",
     "dataset": "",
+    "distribution": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
@@ -139,7 +141,7 @@ _SHOWN = (
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
 # Functions that stay from Paddle 2 and torch, beside the standard's.
-_MORE = set(" ".join(ops.COMPOSED.values()).split()) - {"pad"}  # NumPy's pads all axes
+_MORE = {*" ".join(ops.COMPOSED.values()).split(), "index_add"} - {"pad"}  # NumPy's: all axes
 
 bool = bool_
 
@@ -159,13 +161,13 @@ def __getattr__(name):
         return getattr(nn, name)
     if name in _MORE:
         return getattr(ops, name)
-    if name in spellings.OF_MODULE:
-        hint = f" {spellings.OF_MODULE[name]}"
+    if name in _hints.OF_MODULE:
+        hint = f" {_hints.OF_MODULE[name]}"
     elif name in ops.__all__:
         hint = f" Operators with their slots are in dygraph.ops: dygraph.ops.{name}"
     else:
         hint = "" if name.startswith("_") else errors.did_you_mean(name, [*__dir__(), *nn.__all__])
-    raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
+    raise _spellings.refuse("dygraph", name, hint)
 
 
 def load_ipython_extension(shell):

@@ -27,7 +27,8 @@ ops = _core.ops
 class Initializer(Shown):
     """Base of the initializers: called with a shape and a dtype, it returns a Variable.
 
-    A subclass defines ``make(shape, dtype)``. ---
+    A subclass defines ``make(shape, dtype)``. Called with a Parameter, an initializer writes the
+    values into it and returns it, as in Paddle.
 
     Examples
     --------
@@ -40,6 +41,9 @@ class Initializer(Shown):
     """
 
     def __call__(self, shape, dtype="float32"):
+        if isinstance(shape, _core.Variable) and shape.persistable:
+            shape.set_value(self.make(list(shape.shape), shape.dtype))
+            return shape
         shape = check.shape(shape, f"{type(self).__name__}: shape")
         return self.make(shape, dtype)
 

@@ -28,14 +28,15 @@ COMPOSED = {
     extent: "broadcast_tensors broadcast_to expand expand_as repeat_interleave tile",
     manipulation: "chunk concat cumsum flatten flip moveaxis pad roll split squeeze stack swapaxes "
     "t unbind unsqueeze unstack",
-    products: "cross einsum median mm mv norm outer trace",
-    random: "normal rand randint randn randperm uniform",
+    products: "cdist cross einsum lerp median mm mv norm outer trace",
+    random: "bernoulli multinomial normal rand randint randn randperm uniform",
     sets: "allclose unique",
     sorting: "argsort sort topk",
 }
 # Modules that load at the first use of one of their functions.
 _LAZY = {
     "elementwise": "where",
+    "searching": "index_add",
     "fluid_functions": "addcmul argmax argmin clamp elementwise_equal "
     "gaussian_random_batch_size_like has_inf has_nan l2_normalize lod_append meshgrid nonzero rank "
     "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum scatter_nd "

@@ -20,12 +20,17 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks"
 
 
 def __getattr__(name):
-    if name == "grad":  # as in torch; it is `dygraph.grad`
-        return find("dygraph", "grad")
+    if name in ("Function", "grad"):  # as in torch; they are `dygraph.Function` and `dygraph.grad`
+        return find("dygraph", name)
     if name in __all__:
         return find("dygraph.autograd.derivatives", name)
+    hints, refuse = (
+        find("dygraph.core.hints", "OF_AUTOGRAD"),
+        find("dygraph.core.spellings", "refuse"),
+    )
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    raise AttributeError(f"module 'dygraph.autograd' has no attribute '{name}'.{hint}")
+    hint = f" {hints[name]}" if name in hints else hint
+    raise refuse("dygraph.autograd", name, hint)
 
 
 def __dir__():

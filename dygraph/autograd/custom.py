@@ -44,6 +44,11 @@ class Context(Shown):
         """The values of `save_for_backward`, in order."""
         return tuple(self._outputs[v] if isinstance(v, int) else v for v in self._saved)
 
+    @property
+    def saved_tensors(self):
+        """`saved_variables`, under torch's name."""
+        return self.saved_variables
+
     def saved_tensor(self):
         """`saved_variables`, under Paddle's name."""
         return self.saved_variables

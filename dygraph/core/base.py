@@ -172,7 +172,7 @@ def in_dygraph_mode():
     return True
 
 
-def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
+def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None, *, requires_grad=False):
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not change the Variable, except with
@@ -194,11 +194,13 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
         rows.
     dtype : dtype, optional
         Cast to this type.
+    requires_grad : bool
+        True: the Variable gets a gradient.
 
     Returns
     -------
     Variable
-        On the current place, with ``stop_gradient`` True.
+        On the current place, with ``stop_gradient`` True but for `requires_grad`.
 
     Raises
     ------
@@ -221,6 +223,9 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
+    if requires_grad:
+        made = to_variable(value, name, zero_copy, lod, dtype)
+        return (made.detach() if made is value else made).requires_grad_()
     if zero_copy and not isinstance(value, Variable):
         value = _shared(value, dtype)
     elif type(value) is np.ndarray and lod is None and name is None and dtype is None:
@@ -405,7 +410,7 @@ class Generator:
 def _variables(value, what):
     if isinstance(value, Variable):
         return [value]
-    if isinstance(value, (list, tuple)):
+    if hasattr(value, "__iter__") and not isinstance(value, (str, dict)):
         return [check.variable(v, f"grad: {what}[{i}]") for i, v in enumerate(value)]
     raise ArgumentTypeError(
         f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}"

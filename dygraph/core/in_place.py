@@ -15,6 +15,10 @@ def _other(self, value):
     return value if isinstance(value, Variable) else _core.literal(value, self.dtype)
 
 
+def _times(y, alpha):
+    return y if alpha == 1 else y * check.number(alpha, "alpha")
+
+
 def _in_place(compute, name, doc):
     def method(self, *args, **kwargs):
         result = compute(self, *args, **kwargs)
@@ -81,8 +85,16 @@ def _unary(name):
 
 
 METHODS: dict = {
-    "add_": _in_place(lambda x, y: x + _other(x, y), "add_", "Add `y` in place."),
-    "subtract_": _in_place(lambda x, y: x - _other(x, y), "subtract_", "Subtract `y` in place."),
+    "add_": _in_place(
+        lambda x, y, *, alpha=1: x + _times(_other(x, y), alpha),
+        "add_",
+        "Add ``alpha * y`` in place.",
+    ),
+    "subtract_": _in_place(
+        lambda x, y, *, alpha=1: x - _times(_other(x, y), alpha),
+        "subtract_",
+        "Subtract ``alpha * y`` in place.",
+    ),
     "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),
     "divide_": _in_place(lambda x, y: x / _other(x, y), "divide_", "Divide by `y` in place."),
     "pow_": _in_place(power, "pow_", "Raise to the power `y` in place."),
@@ -91,6 +103,11 @@ METHODS: dict = {
         lambda x, scale=1.0, bias=0.0: ops.scale(x, scale=scale, bias=bias),
         "scale_",
         "``x = scale * x + bias`` in place.",
+    ),
+    "lerp_": _in_place(
+        lambda x, y, weight: x + (_other(x, y) - x) * weight,
+        "lerp_",
+        "``x = x + weight * (y - x)`` in place.",
     ),
     "neg_": _in_place(lambda x: -x, "neg_", "Change the sign in place."),
     "copy_": _in_place(_copied, "copy_", "Write the values of `y`, broadcast and cast."),

@@ -447,7 +447,7 @@ class Parameter(Variable):
     ----------
     value : array_like or Variable
     trainable : bool
-        False: no gradient, no update.
+        False: no gradient, no update. ``requires_grad`` is torch's name.
     name : str, optional
 
     Attributes
@@ -472,10 +472,13 @@ class Parameter(Variable):
     gradient_clip = None
     do_model_average = True
 
-    def __init__(self, value=None, lod=None, dtype=None, trainable=True, name=None):
+    def __init__(
+        self, value=None, lod=None, dtype=None, trainable=True, name=None, *, requires_grad=True
+    ):
         if value is None or isinstance(value, (str, bytes)):
             raise ArgumentTypeError(f"Parameter: value must be an array, got {kind_of(value)}")
-        Variable.__init__(self, value, lod=lod, dtype=dtype, stop_gradient=not trainable, name=name)
+        frozen = not (trainable and requires_grad)
+        Variable.__init__(self, value, lod=lod, dtype=dtype, stop_gradient=frozen, name=name)
         self.persistable = True
 
     @property

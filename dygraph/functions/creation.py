@@ -82,7 +82,7 @@ def _text(value, what):
     return repr(check.number(value, what))
 
 
-def full(shape, fill_value, dtype=None, *, device=None):
+def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False):
     """A tensor of one value.
 
     Parameters
@@ -92,6 +92,8 @@ def full(shape, fill_value, dtype=None, *, device=None):
     dtype : dtype, optional
         Default: the type of `fill_value`: bool, int64, or float32 for a float.
     device : Place, optional
+    requires_grad : bool
+        Whether it gets a gradient.
 
     Returns
     -------
@@ -114,7 +116,8 @@ def full(shape, fill_value, dtype=None, *, device=None):
     if dtype is None and type(fill_value) in (bool, int):
         dtype = "bool" if type(fill_value) is bool else "int64"
     made = _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
-    return on_device(made, device, "full")
+    made = on_device(made, device, "full")
+    return made.requires_grad_() if requires_grad else made
 
 
 def _filled(shape, text, dtype, owner):
@@ -127,20 +130,22 @@ def _filled(shape, text, dtype, owner):
     )
 
 
-def zeros(shape, *sizes, dtype=None, device=None):
+def zeros(shape, *sizes, dtype=None, device=None, requires_grad=False):
     """A tensor of zeros, by default float32.
 
     The sizes may be single arguments, ``zeros(2, 3)``; the type may follow a list of sizes.
+    With `requires_grad` the tensor gets a gradient.
 
     >>> import dygraph
     >>> dygraph.zeros([2, 3]).shape, dygraph.zeros(2, 3).shape
     ((2, 3), (2, 3))
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "zeros")
-    return on_device(_filled(shape, "0", dtype, "zeros"), device, "zeros")
+    made = on_device(_filled(shape, "0", dtype, "zeros"), device, "zeros")
+    return made.requires_grad_() if requires_grad else made
 
 
-def ones(shape, *sizes, dtype=None, device=None):
+def ones(shape, *sizes, dtype=None, device=None, requires_grad=False):
     """A tensor of ones, by default float32. Arguments as for `zeros`.
 
     >>> import dygraph
@@ -148,7 +153,8 @@ def ones(shape, *sizes, dtype=None, device=None):
     ([1, 1], [[1.0, 1.0]])
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "ones")
-    return on_device(_filled(shape, "1", dtype, "ones"), device, "ones")
+    made = on_device(_filled(shape, "1", dtype, "ones"), device, "ones")
+    return made.requires_grad_() if requires_grad else made
 
 
 def empty(shape, *sizes, dtype=None, device=None):
@@ -292,13 +298,18 @@ def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
     return on_device(made, device, "arange")
 
 
-def linspace(start, stop, num, dtype=None, *, device=None, endpoint=True):
+def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, steps=None):
     """`num` evenly spaced numbers from `start` to `stop`, which `endpoint` includes.
+
+    ``steps`` is torch's name of `num`.
 
     >>> import dygraph
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    if (num is None) == (steps is None):
+        raise ArgumentTypeError(f"linspace: num must be given once, got {num} and steps={steps}")
+    num = steps if num is None else num
     dtype = _core.dtype_of(float_type(dtype, "linspace"))
     inner = dtype if dtype.is_floating else "float64"
     described = _described(start, stop, num)

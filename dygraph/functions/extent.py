@@ -163,11 +163,13 @@ def repeat(x, repeats, axis=None):
     return ops.index_select(x, _core.literal(index), dim=axis)
 
 
-def repeat_interleave(x, repeats, axis=None):
+def repeat_interleave(x, repeats, axis=None, **spellings):
     """`repeat`, by torch's and Paddle's name.
 
     >>> import dygraph
     >>> dygraph.repeat_interleave(dygraph.arange(2), 2).tolist()
     [0, 0, 1, 1]
     """
+    if spellings:
+        (axis,) = spelled("repeat_interleave", spellings, axis=axis)
     return repeat(x, repeats, axis)

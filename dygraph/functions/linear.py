@@ -64,7 +64,7 @@ def matrix_transpose(x, /):
     return ops.transpose2(x, axis=[*range(rank - 2), rank - 1, rank - 2])
 
 
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1, x2, /, axes=2, *, dims=None):
     """The sums of products over axes of both.
 
     Parameters
@@ -72,6 +72,8 @@ def tensordot(x1, x2, /, *, axes=2):
     x1, x2 : Variable
     axes : int or pair of lists of int
         How many: the last of `x1` with the first of `x2`. Or which: of `x1`, and of `x2`.
+    dims : int or pair of lists of int, optional
+        Torch's name of `axes`.
 
     Returns
     -------
@@ -89,6 +91,7 @@ def tensordot(x1, x2, /, *, axes=2):
     >>> dygraph.tensordot(dygraph.ones(2, 3), dygraph.ones(3, 4), axes=1).shape
     (2, 4)
     """
+    axes = axes if dims is None else dims
     x1, x2 = operands("tensordot", x1, x2)
     if hasattr(axes, "__len__"):
         left, right = (list(i) if hasattr(i, "__len__") else [i] for i in axes)

@@ -249,3 +249,49 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     else:
         out = floating(middle).mean(at, keepdim)
     return ops.reshape2(out, shape=shape) if keepdim and axis is None else out
+
+
+def cdist(x, y, p=2.0):
+    """The distances between all rows of `x` and all rows of `y`, ``norm(x_i - y_j, p)``.
+
+    Parameters
+    ----------
+    x, y : Variable
+        ``[..., n, d]`` and ``[..., m, d]``; leading axes broadcast.
+    p : float
+        As for `norm`.
+
+    Returns
+    -------
+    Variable
+        ``[..., n, m]``. The gradient is 0 where the distance is 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([[0.0, 0.0]]), dygraph.to_variable([[3.0, 4.0], [0.0, 1.0]])
+    >>> dygraph.cdist(x, y).tolist()
+    [[5.0, 1.0]]
+    """
+    for name, value in (("x", x), ("y", y)):
+        if check.variable(value, f"cdist: {name}").ndim < 2:
+            raise InvalidArgumentError(
+                f"cdist: {name} must have rows, [..., n, d], got shape {list(value.shape)}"
+            )
+    if not check.may_be_equal(x.shape[-1], y.shape[-1]):
+        raise InvalidArgumentError(
+            f"cdist: the rows must be equally long, got shapes {list(x.shape)} and {list(y.shape)}"
+        )
+    return norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, axis=-1)
+
+
+def lerp(x, y, weight):
+    """``x + weight * (y - x)``: `x` for weight 0, `y` for weight 1.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([0.0, 10.0]), dygraph.to_variable([4.0, 20.0])
+    >>> dygraph.lerp(x, y, 0.25).tolist()
+    [1.0, 12.5]
+    """
+    check.variable(x, "lerp: x")
+    return x + (check.variable(y, "lerp: y") - x) * weight

@@ -2,7 +2,7 @@
 
 from dygraph import _core
 from dygraph.core import check, size_lists
-from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions.arguments import spelled
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of
 
@@ -18,7 +18,7 @@ def drawn(kind, shape, owner, **attrs):
     return getattr(ops, kind)(shape=sizes_of(shape, owner), **attrs)
 
 
-def rand(shape, *sizes, dtype=None):
+def rand(shape, *sizes, dtype=None, requires_grad=False):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them reproducible.
 
     The sizes may be single arguments: ``rand(2, 3)``.
@@ -28,7 +28,8 @@ def rand(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "rand")
-    return drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
+    made = drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
@@ -45,7 +46,7 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
     return drawn("uniform_random", shape, "uniform", min=min, max=max, seed=seed, dtype=dtype)
 
 
-def randn(shape, *sizes, dtype=None):
+def randn(shape, *sizes, dtype=None, requires_grad=False):
     """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
 
     The sizes may be single arguments: ``randn(2, 3)``.
@@ -55,7 +56,8 @@ def randn(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "randn")
-    return drawn("gaussian_random", shape, "randn", dtype=dtype)
+    made = drawn("gaussian_random", shape, "randn", dtype=dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def normal(mean=0.0, std=1.0, shape=None, **spellings):
@@ -123,3 +125,98 @@ def randperm(n, dtype=None):
     return ops.randperm(
         n=check.integer(n, "randperm: n", 0), dtype="int64" if dtype is None else dtype
     )
+
+
+def bernoulli(x):
+    """Ones with the probabilities `x`, else zeros, of the shape and type of `x`. No gradient.
+
+    InvalidArgumentError for a probability outside [0, 1].
+
+    >>> import dygraph
+    >>> dygraph.bernoulli(dygraph.to_variable([0.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    x = _weights(x, "bernoulli")
+    if not _core.is_symbol(x) and x.size and not x.max().item() <= 1:
+        raise InvalidArgumentError(f"bernoulli: x must hold probabilities, got {x.max().item()}")
+    return (_uniform_like(x, list(x.shape)) < x).astype(x.dtype)
+
+
+def multinomial(x, num_samples=1, replacement=False):
+    """Indices drawn with probabilities in proportion to the weights `x`.
+
+    Parameters
+    ----------
+    x : Variable
+        Weights of at least 0, ``[n]`` or ``[batch, n]``. They need not sum up to 1.
+    num_samples : int
+        The number of draws of each row.
+    replacement : bool
+        Whether an index may be drawn again.
+
+    Returns
+    -------
+    Variable
+        int64, ``[num_samples]`` or ``[batch, num_samples]``. No gradient.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for weights that are negative, not finite, or all 0, and for fewer positive
+        weights than draws without replacement.
+
+    Notes
+    -----
+    The largest of ``log(x) + g`` with g from Gumbel's distribution have the distribution of draws
+    without replacement (Yellott, 1977).
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.multinomial(dygraph.to_variable([[0.0, 3.0], [1.0, 0.0]])).tolist()
+    [[1], [0]]
+    """
+    x = _weights(x, "multinomial")
+    count = check.integer(num_samples, "multinomial: num_samples", 1)
+    if x.ndim not in (1, 2):
+        raise InvalidArgumentError(
+            f"multinomial: x must be [n] or [batch, n], got shape {list(x.shape)}"
+        )
+    if not _core.is_symbol(x) and x.size:
+        fewest = (x > 0).sum(-1).min().item()
+        if fewest < (1 if replacement else count):
+            raise InvalidArgumentError(
+                f"multinomial: each row of x must have {1 if replacement else count} positive "
+                f"weights, got {fewest}. replacement=True draws an index again"
+            )
+    if replacement:
+        return _best(x.unsqueeze(-2), [*x.shape[:-1], count, x.shape[-1]], 1).squeeze(-1)
+    return _best(x, list(x.shape), count)
+
+
+def _best(x, shape, count):
+    """The indices of the `count` largest of log(x) and Gumbel's numbers, along the last axis."""
+    waiting = -ops.log(1.0 - _uniform_like(x, shape))  # exponential; 0 has a probability of 2^-24
+    keys = ops.log(x) - ops.log(waiting + 1e-30)
+    return ops.top_k_v2(keys, k=count)[1]
+
+
+def _uniform_like(x, shape):
+    return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
+
+
+def _weights(x, owner):
+    """`x` without a past. Errors for what is no Variable of finite numbers of at least 0."""
+    x = check.variable(x, f"{owner}: x").detach()
+    if not x.dtype.name.startswith(("float", "bfloat")):
+        raise ArgumentTypeError(
+            f"{owner}: x must hold floating-point numbers, got {x.dtype}. Convert with "
+            "x.astype('float32')"
+        )
+    if not _core.is_symbol(x) and x.size:
+        least, most = x.min().item(), x.max().item()
+        if not (least >= 0 and most < float("inf")):
+            raise InvalidArgumentError(
+                f"{owner}: x must be finite and at least 0, got values from {least} to {most}"
+            )
+    return x

@@ -231,3 +231,53 @@ def take_along_axis(x, indices, axis=-1):
             for v, size in zip((x, indices), sizes, strict=True)
         )
     return widened(lambda x: ops.take_along_axis(x, indices, Axis=axis), x)
+
+
+def index_add(x, axis, index, source, *, alpha=1):
+    """`x` with the slices of `source` added to those at `index` along `axis`.
+
+    Slices of the same place add up, in order. The order of torch is ``(x, axis, index, source)``,
+    that of Paddle ``(x, index, axis, source)``; both work, told apart by type.
+
+    Parameters
+    ----------
+    x : Variable
+    axis : int
+    index : Variable of integers
+        ``[n]``, one place for each slice.
+    source : Variable
+        As `x`, with n slices along `axis`.
+    alpha : float
+        A factor of `source`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that do not fit.
+    OutOfRangeError
+        (an IndexError) for a place that `x` does not have.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rows = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.index_add(dygraph.zeros(2, 2), 0, dygraph.to_variable([1, 1]), rows).tolist()
+    [[0.0, 0.0], [4.0, 6.0]]
+    """
+    if isinstance(axis, Variable) and not isinstance(index, Variable):
+        axis, index = index, axis
+    axis = check.axis(axis, check.variable(x, "index_add: x").ndim, "index_add: axis")
+    check.variable(index, "index_add: index")
+    wanted = [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]]
+    given = list(check.variable(source, "index_add: source").shape)
+    fits = len(wanted) == len(given) and all(map(check.may_be_equal, wanted, given))
+    if index.ndim != 1 or not fits:
+        raise InvalidArgumentError(
+            f"index_add: index must be [n] and source as x with n along axis {axis}, got x "
+            f"{list(x.shape)}, index {list(index.shape)} and source {given}"
+        )
+    source = source if alpha == 1 else source * alpha
+    if axis == 0:
+        return ops.scatter_nd_add(x, index.unsqueeze(-1), source)
+    turned = ops.scatter_nd_add(x.swapaxes(0, axis), index.unsqueeze(-1), source.swapaxes(0, axis))
+    return turned.swapaxes(0, axis)

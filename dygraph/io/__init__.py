@@ -4,6 +4,9 @@ The package is called ``io`` as in Fluid and Paddle; Fluid's reader decorators (
 ``shuffle``, ``xmap_readers``, ...) are here as well as in `dygraph.reader`.
 """
 
+from dygraph.core.hints import OF_IO as _OF_IO
+from dygraph.core.spellings import refuse as _refuse
+from dygraph.errors import did_you_mean as _did_you_mean
 from dygraph.io.collate import default_collate
 from dygraph.io.dataset import (
     ConcatDataset,
@@ -70,3 +73,9 @@ __all__ = [
     "shuffle",
     "xmap_readers",
 ]
+
+
+def __getattr__(name):
+    hint = "" if name.startswith("_") else _did_you_mean(name, __all__)
+    hint = f" {_OF_IO[name]}" if name in _OF_IO else hint
+    raise _refuse("dygraph.io", name, hint)

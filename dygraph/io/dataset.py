@@ -75,12 +75,16 @@ class IterableDataset(Shown):
 class TensorDataset(Dataset):
     """Rows of arrays or Variables with equally many rows: sample i is a tuple of the i-th rows.
 
+    The arrays are one list, as in Paddle, or stand by themselves, as in torch.
+
     >>> from dygraph import io
     >>> io.TensorDataset([[1.0, 2.0], [3, 4]])[1]
     (np.float64(2.0), np.int64(4))
     """
 
-    def __init__(self, tensors):
+    def __init__(self, tensors, *more):
+        if more or hasattr(tensors, "__array__"):
+            tensors = [tensors, *more]
         if not isinstance(tensors, (list, tuple)) or not tensors:
             raise ArgumentTypeError(
                 f"TensorDataset: tensors must be a list of arrays, got {kind_of(tensors)}"

@@ -168,7 +168,10 @@ class BatchSampler(Sampler):
         self, dataset=None, sampler=None, shuffle=False, batch_size=1, drop_last=False, seed=0
     ):
         if (dataset is None) == (sampler is None):
-            raise ArgumentTypeError("BatchSampler: give a dataset or a sampler, and not both")
+            raise ArgumentTypeError(
+                "BatchSampler: give a dataset or a sampler, and not both. The size of a batch has "
+                "a name: BatchSampler(dataset, batch_size=2)"
+            )
         if sampler is None:
             sampler = RandomSampler(dataset, seed=seed) if shuffle else SequenceSampler(dataset)
         elif shuffle:

@@ -48,6 +48,17 @@ class InputSpec:
         """The sizes, -1 for open ones."""
         return tuple(n if type(n) is int else -1 for n in self.sizes)
 
+    def example(self):
+        """A Variable that fits: ones, or zeros of integers; open sizes are 2.
+
+        >>> import dygraph
+        >>> dygraph.jit.InputSpec([None, 3], "int64").example().tolist()
+        [[0, 0, 0], [0, 0, 0]]
+        """
+        sizes = [2 if n == -1 else n for n in self.shape]
+        value = 1.0 if self.dtype.is_floating else 0.0
+        return _core.ops.fill_constant(shape=sizes, value=value, dtype=self.dtype)
+
     @classmethod
     def from_tensor(cls, tensor, name=None):
         """The specification of a Variable, with fixed sizes.

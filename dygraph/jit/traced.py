@@ -7,7 +7,7 @@ import inspect
 import os
 
 from dygraph import _core
-from dygraph.errors import DygraphError, OutOfRangeError
+from dygraph.errors import ArgumentTypeError, DygraphError, OutOfRangeError
 from dygraph.inspect.shown import Shown
 from dygraph.jit import open_axes, tracing
 from dygraph.jit.input_spec import InputSpec
@@ -322,6 +322,46 @@ class ProgramTranslator(Shown):
     def get_code(dygraph_func):
         """The source of the function, which is explored unchanged."""
         return inspect.getsource(getattr(dygraph_func, "captured_function", dygraph_func))
+
+
+def save(layer, path, input_spec=None):
+    """Write a layer or a function as an inference model, for `load` and other languages.
+
+    Parameters
+    ----------
+    layer : Layer, callable or TracedLayer
+        What `to_static` or `trace` gave, or what `to_static` takes.
+    path : str or path
+        Directory, made if it is not there. A model in it is replaced at once or not at all.
+    input_spec : list of InputSpec or of Variable, optional
+        One for each input. May be left out if `to_static` got it, and for a `TracedLayer`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) without a specification of the inputs.
+
+    Examples
+    --------
+    >>> import dygraph, tempfile
+    >>> net, folder = dygraph.nn.Linear(3, 2), tempfile.mkdtemp()
+    >>> dygraph.jit.save(net, folder, [dygraph.jit.InputSpec([None, 3])])
+    >>> dygraph.jit.load(folder)(dygraph.ones([4, 3])).shape
+    (4, 2)
+    """
+    if isinstance(layer, TracedLayer):
+        layer.save(path)
+        return
+    if input_spec is not None:
+        specs = input_spec if isinstance(input_spec, (list, tuple)) else [input_spec]
+        specs = [InputSpec.from_tensor(s) if isinstance(s, _core.Variable) else s for s in specs]
+        layer = to_static(getattr(layer, "captured_function", None) or layer, specs)
+    elif getattr(layer, "_spec", None) is None:
+        raise ArgumentTypeError(
+            "jit.save: input_spec must be given: jit.save(layer, path, "
+            "[dygraph.jit.InputSpec([None, 3])])"
+        )
+    layer.save(path)
 
 
 def load(dirname):

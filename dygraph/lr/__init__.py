@@ -17,6 +17,9 @@ Examples
 [1.0, 1.0, 0.5, 0.5, 0.1, 0.1]
 """
 
+from dygraph.core.hints import OF_LR as _OF_LR
+from dygraph.core.spellings import refuse as _refuse
+from dygraph.errors import did_you_mean as _did_you_mean
 from dygraph.lr.by_step import (
     CosineAnnealingDecay,
     CyclicLR,
@@ -48,3 +51,9 @@ __all__ = [
     "MultiStepDecay", "NaturalExpDecay", "NoamDecay", "OneCycleLR", "PiecewiseDecay",
     "PolynomialDecay", "ReduceLROnPlateau", "StepDecay",
 ]  # fmt: skip
+
+
+def __getattr__(name):
+    hint = "" if name.startswith("_") else _did_you_mean(name, __all__)
+    hint = f" {_OF_LR[name]}" if name in _OF_LR else hint
+    raise _refuse("dygraph.lr", name, hint)

@@ -5,7 +5,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.inspect import shown
 
 
-class Schedule:
+class Schedule(check.NamedArguments):
     """Base of all schedules, and what they have in common.
 
     ``schedule()`` and ``get_lr()`` give the rate of the next step, ``step()`` advances,
@@ -79,6 +79,12 @@ def positive(value, what):
 
 
 def rate_of(schedule, value, name="learning_rate"):
+    if hasattr(value, "minimize"):  # as in torch
+        kind = type(schedule).__name__
+        raise ArgumentTypeError(
+            f"{kind}: {name} must be a number, got the optimizer {type(value).__name__}. The "
+            f"optimizer takes the schedule: {type(value).__name__}({kind}(0.1, ...), parameters)"
+        )
     return check.number(value, f"{type(schedule).__name__}: {name}", 0)
 
 

@@ -1,7 +1,8 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
-from dygraph.core import spellings
+from dygraph.core.hints import OF_NN as _OF_NN
 from dygraph.core.lazily import find, names_of
+from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.activation import *
 from dygraph.nn.common import *
@@ -33,16 +34,16 @@ __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_L
 
 
 def __getattr__(name):
-    if name == "functional":
+    if name in ("functional", "utils"):
         import importlib
 
-        return importlib.import_module("dygraph.nn.functional")
+        return importlib.import_module(f"dygraph.nn.{name}")
     if name in _LAZY_NAMES:
         return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    hint = f" Here: {spellings.OF_NN[name]}" if name in spellings.OF_NN else hint
-    raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
+    hint = f" Here: {_OF_NN[name]}" if name in _OF_NN else hint
+    raise _refuse("dygraph.nn", name, hint, f"dygraph.nn has no layer '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_NAMES, "functional"})
+    return sorted({*globals(), *_LAZY_NAMES, "functional", "utils"})

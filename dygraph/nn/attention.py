@@ -212,6 +212,27 @@ def per_part(attr, count, what):
     return [attr] * count
 
 
+# Arguments of PyTorch's attention layers: a bool mask is True there where a key is hidden.
+_MASKS = {
+    "mask": "src_mask=, where a bool mask is True where a query sees a key; PyTorch's is ~mask",
+    **{
+        f"{of}key_padding_mask": f"{ours}=~mask[:, None, None, :], True where a key is seen"
+        for of, ours in {
+            "": "attn_mask", "src_": "src_mask", "tgt_": "tgt_mask", "memory_": "memory_mask",
+        }.items()
+    },
+    "need_weights": "MultiHeadAttention(embed_dim, num_heads, need_weights=True)",
+    "average_attn_weights": "weights.mean(1): they are [batch, heads, queries, keys]",
+}  # fmt: skip
+
+
+def refuse_masks(owner, others):
+    """ArgumentTypeError for arguments by PyTorch's names, which mean the contrary of ours."""
+    for name in others:
+        fix = f"; use {_MASKS[name]}" if name in _MASKS else ""
+        raise ArgumentTypeError(f"{owner}() got an unexpected argument '{name}'{fix}")
+
+
 class MultiHeadAttention(Layer):
     """Attention by several heads: ``out = attention(query, key, value, attn_mask)``.
 
@@ -235,7 +256,8 @@ class MultiHeadAttention(Layer):
     ``[batch, positions, size]``, where PyTorch's default has the positions first; a missing key is
     the query, a missing value the key. `attn_mask`
     and `is_causal` as in `scaled_dot_product_attention`; the mask broadcasts to ``[batch, heads,
-    queries, keys]``. With a cache of `gen_cache` the result is a tuple with the cache last: a
+    queries, keys]``. A bool mask is True where a query sees a key, as in Paddle: PyTorch's layers
+    take ``~mask``. With a cache of `gen_cache` the result is a tuple with the cache last: a
     `Cache` grows by the keys of each call, for decoding word by word; a `StaticCache` holds the
     keys of a memory.
 
@@ -310,8 +332,9 @@ class MultiHeadAttention(Layer):
         return self.Cache(key, value)
 
     def forward(
-        self, query, key=None, value=None, attn_mask=None, cache=None, is_causal=False
+        self, query, key=None, value=None, attn_mask=None, cache=None, is_causal=False, **others
     ):  # fmt: skip
+        refuse_masks("MultiHeadAttention", others)
         key = query if key is None else key
         value = key if value is None else value
         ragged = _is_ragged(check.variable(query, "MultiHeadAttention: query"))

@@ -133,6 +133,39 @@ class Embedding(Layer):
         param_attr = check.weight_attr(param_attr, "Embedding")
         self.weight = self.create_parameter(size, param_attr)
 
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, sparse=False):
+        """A layer of these rows, which are copied.
+
+        Parameters
+        ----------
+        embeddings : Variable or array
+            ``[rows, length]``.
+        freeze : bool
+            Whether training leaves the rows as they are.
+        padding_idx : int, optional
+        sparse : bool
+            As `is_sparse`.
+
+        Examples
+        --------
+        >>> import dygraph
+        >>> table = dygraph.nn.Embedding.from_pretrained(dygraph.to_variable([[1.0, 2.0]]))
+        >>> table(dygraph.to_variable([0])).tolist(), table.weight.trainable
+        ([[1.0, 2.0]], False)
+        """
+        given = isinstance(embeddings, _core.Variable)
+        rows = embeddings if given else _core.to_variable(embeddings)
+        if rows.ndim != 2:
+            raise InvalidArgumentError(
+                f"Embedding.from_pretrained: embeddings must be [rows, length], got shape "
+                f"{list(rows.shape)}"
+            )
+        table = cls(list(rows.shape), sparse, padding_idx=padding_idx, dtype=rows.dtype)
+        table.weight.set_value(rows.detach())
+        table.weight.stop_gradient = bool(freeze)
+        return table
+
     def forward(self, input):
         return ops.lookup_table_v2(
             self.weight, input, is_sparse=self._is_sparse, padding_idx=self._padding_idx

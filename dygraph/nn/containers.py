@@ -28,7 +28,7 @@ class Sequential(Layer):
     Parameters
     ----------
     *layers : Layer or (str, Layer)
-        Layers, named by their indices, or pairs of name and layer.
+        Layers, named by their indices, or pairs of name and layer; or one list or dict of them.
 
     Examples
     --------
@@ -44,6 +44,8 @@ class Sequential(Layer):
         super().__init__()
         if len(layers) == 1 and isinstance(layers[0], list):
             layers = layers[0]
+        elif len(layers) == 1 and isinstance(layers[0], dict):
+            layers = layers[0].items()
         for i, layer in enumerate(layers):
             name, layer = layer if isinstance(layer, tuple) and len(layer) == 2 else (str(i), layer)
             self.add_sublayer(name, layer)

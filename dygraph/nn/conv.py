@@ -31,6 +31,21 @@ _ARGUMENTS = {
 }
 
 
+def _by_name(padding, name, window, strides, dilations):
+    """The numbers for padding 'valid' and 'same', which keeps the sizes."""
+    check.choice(padding.lower(), ("same", "valid"), f"{name}: padding")
+    if padding.lower() == "valid":
+        return 0
+    both = [d * (size - 1) for d, size in zip(dilations, window, strict=True)]
+    if any(n != 1 for n in strides) or any(n % 2 for n in both):
+        raise InvalidArgumentError(
+            f"{name}: padding='same' needs stride 1 and windows of odd sizes, got stride "
+            f"{strides} and filter_size {window}. Write the numbers, or "
+            "nn.functional.pad in front of the layer"
+        )
+    return [n // 2 for n in both]
+
+
 class _Conv(Layer):
     """Base of the convolutions: arguments, parameters, bias and activation."""
 
@@ -64,10 +79,14 @@ class _Conv(Layer):
                 f"groups, got {groups}"
             )
         window = check.integers(filter_size, axes, f"{name}: filter_size", 1)
+        strides = check.integers(stride, axes, f"{name}: stride", 1)
+        dilations = check.integers(dilation, axes, f"{name}: dilation", 1)
+        if isinstance(padding, str) and not self._transposed:
+            padding = _by_name(padding, name, window, strides, dilations)
         self._attrs = {
-            "strides": check.integers(stride, axes, f"{name}: stride", 1),
+            "strides": strides,
             "paddings": check.integers(padding, axes, f"{name}: padding", 0),
-            "dilations": check.integers(dilation, axes, f"{name}: dilation", 1),
+            "dilations": dilations,
             "groups": groups,
         }
         more = check.integers(output_padding, axes, f"{name}: output_padding", 0)
@@ -130,7 +149,8 @@ class Conv2D(_Conv):
     num_channels, num_filters : int
         Channels before and after.
     filter_size, stride, padding, dilation : int or (int, int)
-        For height and width.
+        For height and width. `padding` may be 'valid', none, or 'same', which keeps the sizes; it
+        needs stride 1 and windows of odd sizes.
     groups : int, optional
         Both numbers of channels must be multiples of it. None: 1.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False

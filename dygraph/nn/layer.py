@@ -4,7 +4,7 @@ import warnings
 
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
-from dygraph.core import check, foreign, spellings
+from dygraph.core import check, foreign, hints, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
@@ -78,7 +78,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     ['fc.bias', 'fc.weight']
     """
 
-    _hints = spellings.OF_LAYERS
+    _hints = hints.OF_LAYERS
 
     training = True
 
@@ -440,7 +440,8 @@ class Layer(check.NamedArguments, spellings.OfObjects):
             False: write the values that fit.
         from_torch : bool, optional
             True: the state is PyTorch's, whose Linear weights are ``[out, in]`` and are transposed;
-            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers. None: tensors of torch
+            ``running_mean`` and ``running_var`` are `BatchNorm`'s buffers; attention's weights
+            are taken apart. None: tensors of torch
             and these names say it; other shapes decide, and arrays for square weights alone raise.
 
         Returns

@@ -26,6 +26,16 @@ class LoadReport:
         near = {n: nearest_names(n, [str(u) for u in self.unexpected]) for n in self.missing}
         return {n: names for n, names in near.items() if names}
 
+    @property
+    def missing_keys(self):
+        """`missing`, by torch's name."""
+        return list(self.missing)
+
+    @property
+    def unexpected_keys(self):
+        """`unexpected`, by torch's name."""
+        return list(self.unexpected)
+
     def _prefix(self):
         """The advice if all names differ by one prefix, such as ``module.fc.weight``; or ''."""
         for longer, shorter, advice in (

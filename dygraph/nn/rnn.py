@@ -50,13 +50,19 @@ def _zeros(shape, like, batch_axis=None):
     return ops.fill_constant(shape=list(shape), value=0.0, dtype=like.dtype)
 
 
+_GIVES = ". A cell gives (output, states), also where the output is the state: _, state = cell(x)"
+
+
 def _states(value, count, what):
     """`value` as a list of `count` Variables."""
     given = list(value) if isinstance(value, (list, tuple)) else [value]
+    gives = _GIVES if what.endswith("Cell") else ""
     if len(given) != count:
         names = "(h, c)" if count == 2 else "one Variable"
         got = len(given) if isinstance(value, (list, tuple)) else kind_of(value)
-        raise InvalidArgumentError(f"{what}: the states must be {names}, got {got}")
+        raise InvalidArgumentError(f"{what}: the states must be {names}, got {got}{gives}")
+    if any(isinstance(v, (list, tuple)) for v in given):
+        raise ArgumentTypeError(f"{what}: a state must be a Variable, got a tuple{gives}")
     return [check.variable(v, f"{what}: a state") for v in given]
 
 

@@ -1,4 +1,7 @@
-"""States of PyTorch: Linear weights lie transposed there, and buffers have other names."""
+"""States of PyTorch: Linear weights lie transposed there, and some values have other names.
+
+Those of its attention hold query, key and value in one.
+"""
 
 import sys
 
@@ -13,6 +16,8 @@ __all__ = ["translated"]
 
 _BUFFERS = {"running_mean": "_mean", "running_var": "_variance"}
 _COUNT = "num_batches_tracked"
+_PACKED = {"in_proj_weight": "weight", "in_proj_bias": "bias"}
+_CROSS = "multihead_attn.", "cross_attn."
 
 
 def _last(name):
@@ -46,7 +51,7 @@ def translated(layer, state, given, from_torch):
     linear = {name for name, value in state.items() if id(value) in weights}
     if from_torch is None:
         from_torch = any(
-            _is_torch(value) or (name not in state and _last(name) in (*_BUFFERS, _COUNT))
+            _is_torch(value) or (name not in state and _last(name) in (*_BUFFERS, _COUNT, *_PACKED))
             for name, value in given.items()
         )
         if not from_torch:
@@ -54,13 +59,8 @@ def translated(layer, state, given, from_torch):
     if not from_torch:
         return given
     result = {}
-    for name, value in given.items():
-        if name not in state:
-            last = _last(name)
-            if last == _COUNT:
-                continue
-            if last in _BUFFERS:
-                name = str(name)[: -len(last)] + _BUFFERS[last]
+    pairs = (pair for name, value in given.items() for pair in _renamed(name, value, state))
+    for name, value in pairs:
         value = _array(value)
         if name in linear and value.ndim == 2:
             value = value.T
@@ -68,6 +68,24 @@ def translated(layer, state, given, from_torch):
             value = value.reshape(-1)  # of LayerNorm over several axes
         result[name] = value
     return result
+
+
+def _renamed(name, value, state):
+    """A value by our names: none, itself, or its three parts."""
+    if name in state or _last(name) == _COUNT:
+        return [(name, value)] if name in state else []
+    last = _last(name)
+    ours = str(name).replace(*_CROSS)
+    if last in _BUFFERS:
+        return [(str(name)[: -len(last)] + _BUFFERS[last], value)]
+    if last not in _PACKED:
+        return [(ours if ours in state else name, value)]
+    names = [f"{ours[: -len(last)]}{part}_proj.{_PACKED[last]}" for part in "qkv"]
+    value = _array(value)
+    if not all(n in state for n in names) or not len(value) or len(value) % 3:
+        return [(name, value)]
+    size = len(value) // 3
+    return [(n, value[i * size : (i + 1) * size]) for i, n in enumerate(names)]
 
 
 def _array(value):

@@ -4,9 +4,10 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import check
+from dygraph.core.promotion import default_float
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.nn.activation import activation as find_activation
-from dygraph.nn.attention import MultiHeadAttention, dropout, per_part
+from dygraph.nn.attention import MultiHeadAttention, dropout, per_part, refuse_masks
 from dygraph.nn.common import Linear
 from dygraph.nn.containers import LayerList
 from dygraph.nn.layer import Layer
@@ -115,7 +116,8 @@ class TransformerEncoderLayer(_Block):
         """An empty cache for the batch of `src`."""
         return self.self_attn.gen_cache(src)
 
-    def forward(self, src, src_mask=None, cache=None, is_causal=False):
+    def forward(self, src, src_mask=None, cache=None, is_causal=False, **others):
+        refuse_masks("TransformerEncoderLayer", others)
         out, cache = self._joined(
             src, self.norm1, lambda x: self.self_attn(x, x, x, src_mask, cache, is_causal)
         )
@@ -151,8 +153,10 @@ class TransformerDecoderLayer(_Block):
         return self.self_attn.gen_cache(memory), static
 
     def forward(
-        self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None, tgt_is_causal=False
+        self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None, tgt_is_causal=False,
+        **others,
     ):  # fmt: skip
+        refuse_masks("TransformerDecoderLayer", others)
         growing, static = cache if cache is not None else (None, None)
         out, growing = self._joined(
             tgt, self.norm1, lambda x: self.self_attn(x, x, x, tgt_mask, growing, tgt_is_causal)
@@ -215,7 +219,8 @@ class TransformerEncoder(_Stacked):
     def __init__(self, encoder_layer, num_layers, norm=None):
         super().__init__(encoder_layer, num_layers, norm)
 
-    def forward(self, src, src_mask=None, cache=None, is_causal=False):
+    def forward(self, src, src_mask=None, cache=None, is_causal=False, **others):
+        refuse_masks("TransformerEncoder", others)
         return self._run(src, lambda layer, x, c: layer(x, src_mask, c, is_causal), cache)
 
 
@@ -232,8 +237,11 @@ class TransformerDecoder(_Stacked):
         super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
-        self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None, tgt_is_causal=False
+        self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None, tgt_is_causal=False,
+        **others,
     ):  # fmt: skip
+        refuse_masks("TransformerDecoder", others)
+
         def call(layer, x, cache):
             return layer(x, memory, tgt_mask, memory_mask, cache, tgt_is_causal)
 
@@ -301,15 +309,21 @@ class Transformer(Layer):
 
     def forward(
         self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_is_causal=False,
-        tgt_is_causal=False,
+        tgt_is_causal=False, **others,
     ):  # fmt: skip
+        refuse_masks("Transformer", others)
         causal = {"is_causal": True} if src_is_causal else {}  # custom ones may not take it
         memory = self.encoder(src, src_mask, **causal)
         causal = {"tgt_is_causal": True} if tgt_is_causal else {}
         return self.decoder(tgt, memory, tgt_mask, memory_mask, **causal)
 
-    def generate_square_subsequent_mask(self, length):
-        """``[length, length]`` with ``-inf`` above the diagonal: position i sees 0 to i."""
+    def generate_square_subsequent_mask(self, length=None):
+        """``[length, length]`` with ``-inf`` above the diagonal: position i sees 0 to i.
+
+        Of the layer's type; called on the class, as in PyTorch, of the default one.
+        """
+        dtype = self._dtype if isinstance(self, Transformer) else default_float()
+        length = length if isinstance(self, Transformer) else self
         length = check.integer(length, "generate_square_subsequent_mask: length", 0)
         mask = np.triu(np.full((length, length), -np.inf), 1)
-        return _core.literal(mask.astype(str(self._dtype)))
+        return _core.literal(mask.astype(str(dtype)))

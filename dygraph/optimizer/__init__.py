@@ -1,6 +1,7 @@
 """Optimizers with Fluid's arguments, averages of parameters; schedules are in `dygraph.lr`."""
 
-from dygraph.core.spellings import OF_OPTIMIZER_MODULE
+from dygraph.core.hints import OF_OPTIMIZER_MODULE
+from dygraph.core.spellings import refuse
 from dygraph.errors import did_you_mean
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.descent import SGD, Momentum, MomentumOptimizer, SGDOptimizer
@@ -35,7 +36,7 @@ def __getattr__(name):
             return getattr(importlib.import_module(module), name)
     hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
     hint = f" {OF_OPTIMIZER_MODULE[name]}" if name in OF_OPTIMIZER_MODULE else hint
-    raise AttributeError(f"module 'dygraph.optimizer' has no attribute '{name}'.{hint}")
+    raise refuse("dygraph.optimizer", name, hint)
 
 
 def __dir__():

@@ -9,7 +9,8 @@ import typing
 from dygraph import _core
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
-from dygraph.core.spellings import OF_OPTIMIZERS, OfObjects
+from dygraph.core.hints import OF_OPTIMIZERS
+from dygraph.core.spellings import OfObjects
 from dygraph.core.variable import Variable
 from dygraph.errors import (
     ArgumentTypeError,
@@ -50,6 +51,11 @@ class Accumulator(typing.NamedTuple):
 
 NUMBER = (1,)  # shape of a number that is kept between steps
 
+_NAMES_OF_STATES = (
+    "Names of parameters count up in a process. With the names of the structure a state fits every "
+    "model of its class: give named_parameters(), or the layer, to the optimizer that is saved and "
+    "to the one that goes on"
+)
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
@@ -63,8 +69,9 @@ class Optimizer(check.NamedArguments, OfObjects):
     parameter_list : list, or Layer
         Parameters; or (name, parameter) pairs as ``named_parameters()`` gives them, or a layer:
         then `state_dict` has the names of the structure; or groups, dicts with the key ``params``
-        (a list of parameters) and optionally ``learning_rate``, a factor on the optimizer's, and
-        ``weight_decay``, a number or a regularizer that replaces the optimizer's own.
+        (a list of parameters) and optionally ``lr``, their rate, or ``learning_rate``, a factor on
+        the optimizer's, and ``weight_decay``, a number or a regularizer that replaces the
+        optimizer's own.
     regularization : L1Decay or L2Decay, optional
         For parameters without their own. It makes a sparse gradient dense, since every row decays,
         as in Fluid.
@@ -148,7 +155,9 @@ class Optimizer(check.NamedArguments, OfObjects):
     def _take(self, parameter_list):
         """Read the `parameter_list`."""
         kind = type(self).__name__
-        self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
+        self._parameters, self._names, self._groups, _ = parameters_of(
+            parameter_list, kind, rate=self._learning_rate
+        )
         for group in self._groups.values():
             self._check_decay(group.weight_decay)
         self._slots = self._update_of(self._parameters[0])[1].slots
@@ -466,14 +475,15 @@ class Optimizer(check.NamedArguments, OfObjects):
             if id(p) in self._states or any(n in given for n in names):
                 fresh[id(p)] = (state, names)
         wanted = {n: v for _, names in fresh.values() for n, v in names.items()}
-        loading.load(type(self).__name__, wanted, given, True, "")
+        hint = "" if self._names else _NAMES_OF_STATES
+        loading.load(type(self).__name__, wanted, given, True, hint)
         self._states.update({key: state for key, (state, _) in fresh.items()})
         if "LR_Scheduler" in stat_dict and hasattr(self._learning_rate, "set_state_dict"):
             self._learning_rate.set_state_dict(stat_dict["LR_Scheduler"])
         if "LR" in stat_dict and not callable(self._learning_rate):
             self.set_lr(stat_dict["LR"])
 
-    set_dict = set_state_dict
+    set_dict = load_state_dict = set_state_dict
 
     def _named(self):
         for i, p in enumerate(self._parameters):

@@ -22,14 +22,15 @@ class Parameters(typing.NamedTuple):
     seen: set  # ids
 
 
-_GROUP_KEYS = ("params", "learning_rate", "weight_decay")
+_GROUP_KEYS = ("params", "learning_rate", "lr", "weight_decay")
 
 
-def parameters_of(parameter_list, kind, trains=True):
+def parameters_of(parameter_list, kind, trains=True, rate=None):
     """The `Parameters` of a list of parameters, of (name, parameter) pairs, of groups, or a layer.
 
     Frozen parameters, such as those of a fine-tuned layer, are skipped. Other Variables must be
-    leaves that need a gradient, unless `trains` is False.
+    leaves that need a gradient, unless `trains` is False. `rate` is the optimizer's learning rate,
+    by which the ``lr`` of a group is divided: factors are kept.
 
     ArgumentTypeError, InvalidArgumentError: naming `kind`.
     """
@@ -48,7 +49,7 @@ def parameters_of(parameter_list, kind, trains=True):
     result = Parameters([], {}, {}, set())
     for item in parameter_list:
         if isinstance(item, dict):
-            group = _group(item, kind)
+            group = _group(item, kind, rate)
             for p in item["params"]:
                 result.groups[id(_add(p, result, kind, trains))] = group
         else:
@@ -61,12 +62,13 @@ def parameters_of(parameter_list, kind, trains=True):
     return result
 
 
-def _group(given, kind):
+def _group(given, kind, rate):
     unknown = [k for k in given if k not in _GROUP_KEYS]
     if "params" not in given or unknown:
         raise InvalidArgumentError(
-            f"{kind}: a group of parameters must have 'params', and may have 'learning_rate' and "
-            f"'weight_decay', got {sorted(map(str, given))}"
+            f"{kind}: a group of parameters must have 'params', and may have 'lr', or "
+            f"'learning_rate', a factor on the optimizer's, and 'weight_decay', got "
+            f"{sorted(map(str, given))}"
         )
     params = given["params"]
     if isinstance(params, (str, Variable)) or not hasattr(params, "__iter__"):
@@ -77,7 +79,24 @@ def _group(given, kind):
     if decay is not None and not callable(decay):
         decay = check.number(decay, f"{kind}: weight_decay of a group", 0)
     factor = given.get("learning_rate", 1.0)
-    return Group(check.number(factor, f"{kind}: learning_rate of a group", 0), decay)
+    factor = check.number(factor, f"{kind}: learning_rate of a group", 0)
+    return Group(_factor(given, kind, rate) if "lr" in given else factor, decay)
+
+
+def _factor(given, kind, rate):
+    """The ``lr`` of a group as a factor on the optimizer's `rate`."""
+    own = check.number(given["lr"], f"{kind}: lr of a group", 0)
+    if "learning_rate" in given:
+        raise ArgumentTypeError(
+            f"{kind}: a group may have 'lr', a rate, or 'learning_rate', a factor, got both"
+        )
+    if not isinstance(rate, float) or not rate:
+        given = "0.0" if rate == 0 else type(rate).__name__
+        raise InvalidArgumentError(
+            f"{kind}: the 'lr' of a group needs a number above 0 as the learning rate of the "
+            f"optimizer, got {given}. Write 'learning_rate', a factor on the optimizer's rate"
+        )
+    return own / rate
 
 
 def _add(item, result, kind, trains):

@@ -198,7 +198,7 @@ _OTHERS = (
 )
 
 
-def load(path):
+def load(path, **others):
     """Read a file of `save`, a safetensors file, or a NumPy ``.npz`` archive.
 
     The first bytes of the file determine its format, not its name.
@@ -227,6 +227,10 @@ def load(path):
     >>> dygraph.load(path)[1]
     {'rate': 0.5}
     """
+    for name in others:
+        fix = "; it needs none, since values lie on the current place and no code is read"
+        fix = fix if name in ("map_location", "weights_only", "mmap", "pickle_module") else ""
+        raise ArgumentTypeError(f"load() got an unexpected argument '{name}'{fix}")
     path = files.path_of(path, "load")
     with files.open_regular(path) as file:
         start = file.read(8)

@@ -107,9 +107,22 @@ class Captured:
     def save(self, dirname, *args, **kwargs):
         """Save the program of these arguments as an inference model, for `dygraph.jit.load`.
 
-        The loaded model gives the Variables among the results in order, without their containers.
+        Without arguments, those of `input_spec`. The loaded model gives the Variables among the
+        results in order, without their containers.
         """
+        if not args and not kwargs and self._spec:
+            args = self._examples()
         self.entry(*args, **kwargs).save(dirname)
+
+    def _examples(self):
+        """Arguments that fit the `input_spec`."""
+        specs = self._spec
+        if not isinstance(specs, (list, tuple)) or not all(hasattr(s, "example") for s in specs):
+            raise InvalidArgumentError(
+                "to_static: input_spec must be a list of InputSpec for save(dirname), got "
+                f"{kind_of(specs)}. Give the arguments of a call too: save(dirname, x)"
+            )
+        return [spec.example() for spec in specs]
 
     def entry(self, *args, **kwargs):
         """The `Entry` that a call with these arguments runs."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph.core import spellings
+from dygraph.core import hints
 
 
 def var(value, dtype=None):
@@ -302,7 +302,7 @@ def test_import_star_leaves_pythons_functions():
 
 
 def test_hints_name_what_exists():
-    tables = [value for name, value in vars(spellings).items() if name.startswith(("OF_", "HINTS"))]
+    tables = [value for name, value in vars(hints).items() if name.startswith(("OF_", "HINTS"))]
     assert len(tables) >= 6
     for table in tables:
         for name, fix in table.items():

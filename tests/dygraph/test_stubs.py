@@ -66,7 +66,7 @@ def test_every_name_is_there_and_no_other(texts):
 
 def test_variable_has_all_its_members(texts):
     variable = names_of(ast.parse(texts["_core.pyi"]).body)["Variable"]
-    hints = dygraph.core.spellings.HINTS.keys()
+    hints = dygraph.core.hints.HINTS.keys()
     stub, runtime = set(names_of(variable.body)), set(vars(dygraph.Variable)) - hints
     assert public(stub) == public(runtime)
     special = {"__new__", "__doc__", "__getattribute__", "__setattr__", "__delattr__"}

@@ -150,3 +150,27 @@ def test_data_parallel_passes_the_word_on():
     layer = dygraph.DataParallel(square(), None)
     layer.set_state_dict({"weight": WEIGHT, "bias": BIAS}, from_torch=True)
     assert result(layer) == Y
+
+
+def test_attention_of_torch_is_taken_apart():
+    """torch keeps query, key and value in one weight, and calls cross-attention otherwise."""
+    rng = np.random.RandomState(0)
+    layer = nn.TransformerDecoderLayer(4, 2, 8)
+    state = {}
+    for name, value in layer.state_dict().items():
+        if "_attn." not in name:
+            state[name] = rng.randn(*reversed(value.shape)).astype("float32")
+    packed = rng.randn(12, 4).astype("float32")
+    for part in ("self_attn", "multihead_attn"):
+        state[f"{part}.in_proj_weight"] = packed
+        state[f"{part}.in_proj_bias"] = np.arange(12, dtype="float32")
+        state[f"{part}.out_proj.weight"] = packed[:4]
+        state[f"{part}.out_proj.bias"] = np.zeros(4, "float32")
+    assert not layer.load_state_dict(state)  # the names say that it is torch's
+    for attention in (layer.self_attn, layer.cross_attn):
+        np.testing.assert_array_equal(attention.k_proj.weight.numpy(), packed[4:8].T)
+        assert attention.v_proj.bias.tolist() == [8, 9, 10, 11]
+        np.testing.assert_array_equal(attention.out_proj.weight.numpy(), packed[:4].T)
+    state["self_attn.in_proj_weight"] = packed[:11]
+    with pytest.raises(ValueError, match="'self_attn.q_proj.weight' is missing"):
+        layer.load_state_dict(state)

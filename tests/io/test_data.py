@@ -24,7 +24,7 @@ def test_tensor_dataset_concat_and_subset():
     with pytest.raises(ValueError, match=r"equally many rows, got \[\[3, 2\], \[2\]\]"):
         io.TensorDataset([x, [1, 2]])
     with pytest.raises(TypeError, match="must be a list of arrays"):
-        io.TensorDataset(x)
+        io.TensorDataset(3)
     with pytest.raises(ValueError, match="at least one data set"):
         io.ConcatDataset([])
     with pytest.raises(NotImplementedError, match="must define __getitem__"):

@@ -168,4 +168,4 @@ def plateau_without_a_loss():
 
 
 def unknown_key_of_a_group():
-    SGD(0.1, parameter_list=[{"params": nn.Linear(2, 2).parameters(), "lr": 0.01}])
+    SGD(0.1, parameter_list=[{"params": nn.Linear(2, 2).parameters(), "momentum": 0.9}])

@@ -14,6 +14,8 @@ Examples
 [0.0, 2.0]
 """
 
+from dygraph.core.hints import OF_FUNCTIONAL
+from dygraph.core.spellings import refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.functional import (
     activation,
@@ -45,7 +47,9 @@ __all__ = sorted(
 
 def __getattr__(name):
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
-    raise AttributeError(f"dygraph.nn.functional has no function '{name}'.{hint}")
+    hint = f" Here: {OF_FUNCTIONAL[name]}" if name in OF_FUNCTIONAL else hint
+    rule = f"dygraph.nn.functional has no function '{name}'"
+    raise refuse("dygraph.nn.functional", name, hint, rule)
 
 
 def __dir__():

@@ -3,13 +3,15 @@
 from dygraph import _core, nets
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions.creation import arange
+from dygraph.functions.random import rand
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "leaky_relu", "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "prelu", "relu",
-    "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
-    "swish", "tanh", "tanhshrink", "threshold", "thresholded_relu",
+    "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "leaky_relu", "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "prelu",
+    "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
+    "softsign", "swish", "tanh", "tanhshrink", "threshold", "thresholded_relu",
 ]  # fmt: skip
 
 ops = _core.ops
@@ -97,6 +99,54 @@ def softmin(x, axis=-1, dtype=None, *, dim=None):
     [[1.0, 0.0]]
     """
     return softmax(-check.variable(x, "softmin: x"), axis, dtype, dim=dim)
+
+
+@spelled
+def gumbel_softmax(x, temperature=1.0, hard=False, *, axis=-1):
+    """A sample of the relaxed categorical distribution of some logits (Jang et al., 2017).
+
+    ``softmax((x + g) / temperature)`` with g of Gumbel's distribution.
+
+    Parameters
+    ----------
+    x : Variable
+        Logits, float32 or float64.
+    temperature : float
+        Positive; the smaller, the nearer to one-hot. PyTorch's name is `tau`.
+    hard : bool
+        Give the one-hot vector of the largest element, with the gradient of the soft sample.
+    axis : int
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for a `temperature` that is not positive.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.gumbel_softmax(dygraph.zeros(4, 3), hard=True).sum(-1).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    temperature = _number(temperature, "gumbel_softmax: temperature")
+    if not temperature > 0:
+        raise InvalidArgumentError(
+            f"gumbel_softmax: temperature must be positive, got {temperature}"
+        )
+    x = check.variable(x, "gumbel_softmax: x")
+    waiting = -ops.log(1.0 - rand(list(x.shape), dtype=x.dtype))
+    soft = softmax((x - ops.log(waiting + 1e-30)) / temperature, axis)
+    if not hard:
+        return soft
+    axis = check.axis(axis, x.ndim, "gumbel_softmax: axis")
+    best = ops.arg_max(soft, axis=axis, keepdims=True)
+    places = arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    return (places == best).astype(x.dtype) - soft.detach() + soft
 
 
 @spelled

@@ -24,6 +24,7 @@ _SAME = {
     "return_indices": ("return_mask",),
     "strides": ("stride",),
     "target": ("label",),
+    "tau": ("temperature",),
     "target_lengths": ("label_lengths",),
     "targets": ("labels",),
     "x": ("input",),

@@ -1,0 +1,602 @@
+"""What to write here for other libraries' names, which raise AttributeError with it.
+
+Each table belongs to one place: methods of a Variable, names of `dygraph`, of `dygraph.nn`, methods
+of layers, and so on. A test asks that every name of ours in a hint is there.
+"""
+
+_PLACE = "x.place says where the values lie; x.to(dygraph.CPUPlace()) gives them elsewhere"
+_MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views them in memory"
+
+HINTS = {
+    **dict.fromkeys(
+        "cuda get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
+    ),
+    **dict.fromkeys(
+        "data_ptr element_size is_contiguous storage storage_offset stride strides "
+        "untyped_storage".split(),
+        _MEMORY,
+    ),
+    **dict.fromkeys(("type", "type_as"), "x.dtype is the type; x.astype(dtype) converts"),
+    **dict.fromkeys(("byte", "char", "short"), "x.astype('uint8') and the like convert"),
+    **dict.fromkeys(
+        ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"),
+        "dygraph.full(shape, value, x.dtype) makes a tensor of the same type",
+    ),
+    "nelement": "x.size is the number of elements",
+    **dict.fromkeys(("get_shape", "ndimension"), "x.shape and x.ndim say it"),
+    **dict.fromkeys(("assign",), "x.set_value(values) writes values of the same shape and type"),
+    **dict.fromkeys(("assign_add", "assign_sub"), "x.add_(y) and x.subtract_(y) write in place"),
+    **dict.fromkeys(("eval", "read_value"), "x.numpy() gives the values"),
+    "argwhere": "dygraph.nonzero(x) gives the places",
+    "fill": "x.fill_(value) writes it everywhere",
+    "flat": "x.flatten() gives the elements as one axis",
+    "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; "
+    "dygraph.ops.gather(x, index) "
+    "and x[index] take whole rows",
+    "index_fill": "x[index] = value writes rows",
+    "index_select": "dygraph.ops.index_select(x, index, dim=axis), or x[index]",
+    "itemsize": "np.dtype(x.dtype.name).itemsize",
+    "log_softmax": "dygraph.ops.log_softmax(x, axis)",
+    "logsumexp": "dygraph.ops.logsumexp(x, axis)",
+    "masked_fill_": "x[mask] = value writes in place",
+    "masked_select": "x[mask], or dygraph.ops.masked_select(x, mask)",
+    "nbytes": "x.size times the bytes of x.dtype; dygraph.memory says what is in use",
+    "nonzero": "dygraph.nonzero(x) gives the places, a Variable for each axis as NumPy; "
+    "dygraph.nonzero(x, as_tuple=False) one matrix, as torch and Paddle",
+    "sort": "dygraph.sort(x) gives the sorted elements, x.argsort() their places; NumPy's method "
+    "sorts in place, torch's gives both",
+    **dict.fromkeys(
+        ("cummax", "cummin", "kthvalue", "mode"),
+        "dygraph.sort(x, axis=axis) and dygraph.argsort(x, axis=axis) give elements in order",
+    ),
+    "at": "x[0] = 1 writes in place, x[0] += 1 adds; y = x.clone() first keeps x",
+    "block_until_ready": "Operators have computed when they return; x.numpy() gives the values",
+    "value": "x.numpy() gives the values",
+    "clear_grad": "x.clear_gradient()",
+    **dict.fromkeys(("index_copy_", "index_fill_"), "x[index] = values writes rows"),
+    "index_add_": "x.copy_(x.index_add(axis, index, values)) adds to rows that may repeat",
+    "requires_gradient": "x.requires_grad",
+    "itemset": "x[index] = value",
+    "ptp": "x.max(axis=axis) - x.min(axis=axis)",
+    "compress": "x[mask] takes elements",
+    "partition": "dygraph.sort(x), or x.topk(k)",
+    "conj": "There are no complex types",
+    "new": "dygraph.to_variable(values)",
+    "expand_dims": "x.unsqueeze(axis)",
+    "concat": "dygraph.concat([x, y], axis)",
+    **{
+        n: f"dygraph.{m}(x, y)"
+        for n, m in {
+            "add": "add",
+            "sub": "subtract",
+            "subtract": "subtract",
+            "mul": "multiply",
+            "multiply": "multiply",
+            "div": "divide",
+            "divide": "divide",
+            "eq": "equal",
+            "ne": "not_equal",
+            "gt": "greater",
+            "ge": "greater_equal",
+            "lt": "less",
+            "le": "less_equal",
+            "maximum": "maximum",
+            "minimum": "minimum",
+        }.items()
+    },
+    **{
+        name: f"dygraph.{name}(x)"
+        for name in (
+            "acos acosh asin asinh atan atanh cosh count_nonzero expm1 isfinite isinf isnan log10 "
+            "log2 signbit sinh tan trunc"
+        ).split()
+    },
+    **{
+        name: f"dygraph.{name}(x, y)"
+        for name in (
+            "atan2 bitwise_or bitwise_xor copysign hypot logaddexp logical_and logical_or "
+            "logical_xor"
+        ).split()
+    },
+    "logical_not": "~x",
+    "put": "x[index] = value writes elements",
+    "repeat": "torch's repeat is x.tile(times); NumPy's is x.repeat_interleave(times, axis)",
+    "resize_": "x.reshape(shape) gives the elements in another shape",
+    "scatter": "dygraph.ops.put_along_axis(x, index, values, axis) is torch's scatter; "
+    "dygraph.ops.scatter(x, index, updates) writes whole rows",
+    "scatter_": "x[index] = values writes in place",
+    **dict.fromkeys(
+        ("scatter_add", "scatter_add_"),
+        "dygraph.ops.put_along_axis(x, index, values, axis, 'add') gives it, but an index of "
+        "size 1 repeats along another axis; x.index_add(axis, index, rows) adds whole rows",
+    ),
+    **dict.fromkeys(
+        ("scatter_reduce", "scatter_reduce_", "index_reduce"),
+        "dygraph.ops.put_along_axis(x, index, values, axis, 'amax', Include_self=False), or 'add', "
+        "'mul', 'mean', 'amin'",
+    ),
+    "searchsorted": "np.searchsorted(x.numpy(), values)",
+    "select": "x[index] along the first axis, x[:, index] along the second",
+    "narrow": "x[start:stop] takes a part",
+    "take": "x[index] takes elements or rows",
+    "tobytes": "x.numpy().tobytes()",
+    "transpose_": "y = x.transpose(axes) gives another order",
+    "unfold": "dygraph.ops.unfold(x, kernel_sizes) takes patches of images",
+    "where": "dygraph.where(condition, x, y)",
+    "amax": "x.max(axis)",
+    "amin": "x.min(axis)",
+    "aminmax": "x.min() and x.max()",
+    "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
+    "clamp_min": "x.clamp(min=value)",
+    "clamp_max": "x.clamp(max=value)",
+    "clamp_min_": "x.clamp_(min=value)",
+    "clamp_max_": "x.clamp_(max=value)",
+    "fmod": "x - y * dygraph.trunc(x / y): the sign is that of x",
+    "remainder": "x % y",
+    "floor_divide": "x // y",
+    "true_divide": "x / y",
+    **{n: "-x" for n in ("neg", "negative")},
+    "bitwise_and": "x & y",
+    "bitwise_not": "~x",
+    "movedim": "x.moveaxis(source, destination)",
+    "swapdims": "x.swapaxes(axis1, axis2)",
+    "addcmul": "x + value * a * b",
+    "addcmul_": "x.add_(value * a * b)",
+    "addcdiv": "x + value * a / b",
+    "addcdiv_": "x.add_(value * a / b)",
+    "addmm": "x + a @ b",
+    "addmv": "x + a @ b",
+    "baddbmm": "x + a @ b",
+    "inner": "dygraph.vecdot(x, y)",
+    "unflatten": "x.reshape(sizes)",
+    "reshape_as": "x.reshape(y.shape)",
+    "detach_": "y = x.detach() has no past",
+    "squeeze_": "y = x.squeeze() has other axes",
+    "unsqueeze_": "y = x.unsqueeze(axis) has other axes",
+    "fill_diagonal_": "x * (1 - dygraph.eye(n)) + value * dygraph.eye(n)",
+    "diagonal": "x.diag() of a matrix; dygraph.einsum('bii->bi', x) of several",
+    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n, dtype=x.dtype))",
+    "is_floating_point": "dygraph.isdtype(x.dtype, 'real floating')",
+    "bernoulli_": "x.copy_(dygraph.bernoulli(dygraph.full(x.shape, p)))",
+    "multinomial": "dygraph.multinomial(x, number) draws",
+    "bernoulli": "dygraph.bernoulli(x) draws",
+    "bincount": "np.bincount(x.numpy())",
+    "quantile": "np.quantile(x.numpy(), q)",
+    **dict.fromkeys(
+        "cholesky det eig inverse qr slogdet solve svd".split(), "np.linalg takes x.numpy()"
+    ),
+    **dict.fromkeys(
+        ("indices", "values"),
+        "max, min, topk and sort give no pair with names: "
+        "x.max(axis=axis) and x.argmax(axis); values, places = x.topk(k)",
+    ),
+    **dict.fromkeys(
+        ("coalesce", "is_sparse", "to_sparse"),
+        "Tensors are dense: dygraph.index_add(out, 0, row, values * x[column]) multiplies by a "
+        "sparse matrix",
+    ),
+}
+
+# Functions, types and modules of other libraries' top level, by what to write here.
+_TO_VARIABLE = "dygraph.to_variable(values) makes a Variable, the type of all tensors"
+_OPTIMIZERS = "Optimizers are in dygraph.optimizer, their schedules in dygraph.lr"
+_GRADIENT = (
+    "dygraph.grad(outputs, inputs) gives the gradients of what was computed, and y.backward() adds "
+    "them to x.grad"
+)
+_TO_STATIC = "dygraph.jit.to_static(function) makes a program of it"
+_FUNCTIONS = "binary_cross_entropy cross_entropy l1_loss mse_loss nll_loss".split()
+_ACTIVATIONS = (
+    "elu gelu leaky_relu log_softmax one_hot relu relu6 selu sigmoid silu softmax softplus tanh"
+).split()
+OF_MODULE = {
+    "functional": "Operators with their slots are in dygraph.ops, functions of layers in "
+    "dygraph.nn.functional",
+    **dict.fromkeys(
+        "BoolTensor DoubleTensor FloatTensor IntTensor LongTensor Tensor array as_tensor "
+        "asanyarray ascontiguousarray constant convert_to_tensor from_numpy fromiter tensor "
+        "to_tensor".split(),
+        _TO_VARIABLE,
+    ),
+    **dict.fromkeys(("cat", "concatenate"), "dygraph.concat([x, y], axis)"),
+    **dict.fromkeys(("cuda", "set_device"), "dygraph.guard(dygraph.CUDAPlace(0)) computes there"),
+    "device": "dygraph.CPUPlace() and dygraph.CUDAPlace(0) are the devices",
+    "is_compiled_with_cuda": "dygraph.static.is_compiled_with_cuda()",
+    **dict.fromkeys(
+        ("double", "float", "half"), "dygraph.float64, float32 and float16 are the types"
+    ),
+    **dict.fromkeys(("int", "long"), "dygraph.int32 and dygraph.int64 are the types"),
+    "manual_seed": "dygraph.seed(n)",
+    "random": "dygraph.seed(n), and dygraph.rand, randn, randint, uniform, normal of a shape; "
+    "dygraph.Generator(seed) keeps a state of its own",
+    "PRNGKey": "dygraph.Generator(seed)",
+    "masked_fill": "dygraph.where(mask, value, x)",
+    "permute": "dygraph.permute_dims(x, axes)",
+    "movedim": "dygraph.moveaxis(x, source, destination)",
+    "rollaxis": "dygraph.moveaxis(x, source, destination)",
+    **dict.fromkeys(("vstack", "row_stack"), "dygraph.concat([x, y], axis=0)"),
+    "hstack": "dygraph.concat([x, y], axis=1), of axis=0 for vectors",
+    "dstack": "dygraph.concat([x, y], axis=2)",
+    "column_stack": "dygraph.stack([x, y], axis=1) of vectors",
+    **{
+        n: f"dygraph.{m}(x)"
+        for n, m in {
+            "absolute": "abs", "arccos": "acos", "arcsin": "asin", "arctan": "atan",
+            "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc",
+            "neg": "negative", "around": "round", "rint": "round",
+            "ravel": "flatten", "product": "prod", "amax": "max", "amin": "min",
+        }.items()
+    },
+    **{
+        n: f"dygraph.{m}(x, y)"
+        for n, m in {
+            "arctan2": "atan2", "mul": "multiply", "sub": "subtract", "div": "divide",
+            "true_divide": "divide", "power": "pow", "mod": "remainder",
+            "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
+            "lt": "less", "le": "less_equal", "greater_than": "greater", "less_than": "less",
+            "fmax": "maximum", "fmin": "minimum", "inner": "vecdot", "vdot": "vecdot",
+            "bmm": "matmul",
+        }.items()
+    },
+    "dot": "dygraph.vecdot(x, y) of vectors, dygraph.matmul(x, y) of matrices",
+    "fmod": "x - y * dygraph.trunc(x / y): the sign is that of x",
+    "frac": "x - dygraph.trunc(x)",
+    "rsqrt": "x.rsqrt()",
+    "sgn": "dygraph.sign(x)",
+    "swapdims": "dygraph.swapaxes(x, axis1, axis2)",
+    "ger": "dygraph.outer(x, y)",
+    **dict.fromkeys(("addmm", "baddbmm", "addmv"), "x + a @ b"),
+    "addcmul": "x + value * a * b",
+    "addcdiv": "x + value * a / b",
+    "narrow": "x[start:stop], x[:, start:stop]",
+    "detach": "x.detach()",
+    "var_mean": "dygraph.var(x, axis, correction=1) and dygraph.mean(x, axis)",
+    "std_mean": "dygraph.std(x, axis, correction=1) and dygraph.mean(x, axis)",
+    "aminmax": "dygraph.min(x) and dygraph.max(x)",
+    "scatter_add": "dygraph.ops.put_along_axis(x, index, values, axis, 'add'); "
+    "dygraph.index_add(x, axis, index, rows) adds whole rows",
+    "scatter_reduce": "dygraph.ops.put_along_axis(x, index, values, axis, 'amax', "
+    "Include_self=False), or 'add', 'mul', 'mean', 'amin'",
+    "isin": "dygraph.any(x[..., None] == values, axis=-1)",
+    "is_floating_point": "dygraph.isdtype(x.dtype, 'real floating')",
+    **dict.fromkeys(("tril_indices", "triu_indices"), "np.tril_indices(n) and np.triu_indices(n)"),
+    "bucketize": "dygraph.searchsorted(edges, x)",
+    "block_diag": "out = dygraph.zeros(n + m, n + m); out[:n, :n] = x; out[n:, n:] = y",
+    "diagonal": "dygraph.diag(x) of a matrix; dygraph.einsum('bii->bi', x) of several",
+    "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n, dtype=x.dtype))",
+    "tensor_split": "dygraph.chunk(x, n, axis)",
+    **dict.fromkeys(("hsplit", "vsplit"), "dygraph.split(x, parts, axis)"),
+    "kthvalue": "dygraph.sort(x)[..., k - 1]",
+    **dict.fromkeys(("fliplr", "flipud"), "dygraph.flip(x, axis=1), and axis=0"),
+    "unique_consecutive": "x[1:][x[1:] != x[:-1]] behind x[:1]",
+    "poisson": "np.random.poisson(x.numpy())",
+    "inference_mode": "with dygraph.no_grad():",
+    "autocast": "layer.to(dtype='bfloat16') computes in a smaller type",
+    **dict.fromkeys(("distributions",), "dygraph.distribution"),
+    **dict.fromkeys(
+        ("sparse", "sparse_coo_tensor"),
+        "Tensors are dense: dygraph.index_add(out, 0, row, values * x[column]) multiplies by a "
+        "sparse matrix",
+    ),
+    "special": "dygraph.ops has erf and lgamma; scipy.special takes x.numpy()",
+    "Size": "x.shape is a tuple",
+    "version": "dygraph.__version__",
+    "backends": "dygraph.get_flags() and set_flags() show and set switches",
+    "onnx": "dygraph.jit.save(layer, path, input_spec) writes a program",
+    "func": "dygraph.grad(outputs, inputs), and dygraph.autograd.jacobian, hessian, jvp, vjp",
+    "cbrt": "x ** (1 / 3) for x >= 0",
+    "exp2": "2.0 ** x",
+    "clamp": "dygraph.clip(x, min, max)",
+    "isclose": "dygraph.abs(x - y) <= tolerance, or dygraph.allclose(x, y)",
+    "array_equal": "bool(dygraph.all(x == y))",
+    "equal_all": "bool(dygraph.all(x == y))",
+    "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; dygraph.take(x, index, "
+    "axis=0) takes rows, as Paddle's",
+    "scatter": "x[index] = values writes rows; dygraph.ops.scatter has Fluid's slots",
+    "index_select": "dygraph.take(x, index, axis=axis)",
+    "masked_select": "x[mask]",
+    **dict.fromkeys(("argwhere", "flatnonzero"), "dygraph.nonzero(x)"),
+    "select": "dygraph.where(condition, x, y)",
+    "put": "x[index] = value",
+    "delete": "x[mask] keeps elements; dygraph.concat([x[:i], x[i + 1:]]) leaves one out",
+    "append": "dygraph.concat([x, y], axis)",
+    "insert": "dygraph.concat([x[:i], y, x[i:]], axis)",
+    "copy": "x.clone()",
+    "clone": "x.clone()",
+    "assign": "x.clone(); x.copy_(y) writes into x",
+    "add_n": "sum([x, y])",
+    "increment": "x += 1, or dygraph.ops.increment(x)",
+    "metric": "dygraph.metrics",
+    "size": "x.size is the number of elements",
+    "numel": "x.size is the number of elements",
+    "shape": "x.shape; dygraph.ops.shape(x) gives a Variable",
+    "rank": "x.ndim",
+    "ndim": "x.ndim",
+    "cast": "x.astype(dtype)",
+    "to_numpy": "x.numpy()",
+    **dict.fromkeys(("is_tensor", "is_variable"), "isinstance(x, dygraph.Variable)"),
+    "pad": "dygraph.nn.functional.pad(x, [left, right, top, bottom]) pads the last axes first; "
+    "NumPy's takes the widths of all axes from the first on",
+    "array_split": "dygraph.chunk(x, n, axis)",
+    "ptp": "x.max(axis=axis) - x.min(axis=axis)",
+    "rand_like": "dygraph.rand(x.shape, x.dtype)",
+    "randn_like": "dygraph.randn(x.shape, x.dtype)",
+    "randint_like": "dygraph.randint(low, high, x.shape)",
+    "identity": "dygraph.eye(n)",
+    "logspace": "base ** dygraph.linspace(start, stop, n)",
+    "geomspace": "dygraph.exp(dygraph.linspace(a, b, n)) of logarithms a and b",
+    "mgrid": "dygraph.meshgrid(x, y, indexing='xy')",
+    "percentile": "np.percentile(x.numpy(), q)",
+    "quantile": "np.quantile(x.numpy(), q)",
+    "histogram": "np.histogram(x.numpy())",
+    "bincount": "np.bincount(x.numpy())",
+    "average": "dygraph.mean(x), or dygraph.sum(x * w) / dygraph.sum(w)",
+    "nansum": "dygraph.sum(dygraph.where(dygraph.isnan(x), 0.0, x))",
+    "nanmean": "x[~dygraph.isnan(x)].mean()",
+    "nan_to_num": "dygraph.where(dygraph.isnan(x), 0.0, x)",
+    "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
+    "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
+    **{
+        n: f"dygraph.nn.functional.{n}(x)"
+        for n in _ACTIVATIONS
+        if n != "tanh"
+    },
+    **{
+        n: f"dygraph.nn.functional.{n}(input, label)"
+        for n in _FUNCTIONS
+    },
+    "linalg": "dygraph.norm, matmul, outer, trace, einsum are here; np.linalg takes x.numpy()",
+    "fft": "np.fft takes x.numpy(); there are no complex types",
+    **dict.fromkeys(("optim", "optimizers"), _OPTIMIZERS),
+    "layers": "Layers are in dygraph.nn; Fluid's functions in dygraph.static.layers",
+    "losses": "Losses are in dygraph.nn, e.g. nn.MSELoss(), and in dygraph.nn.functional",
+    "activations": "dygraph.nn.functional has them: relu, sigmoid, softmax",
+    "initializers": "dygraph.initializer",
+    "regularizers": "dygraph.regularizer",
+    "Input": "dygraph.nn layers take their number of inputs: nn.Linear(in, out)",
+    "Dense": "dygraph.nn.Linear(in, out)",
+    "Module": "dygraph.nn.Layer",
+    "utils": "Data loaders are in dygraph.io, dygraph.nn.utils clips gradients, dygraph.save and "
+    "load keep states, dygraph.seed(n) seeds, dygraph.nn.functional.one_hot makes rows of classes",
+    "convert_to_numpy": "x.numpy()",
+    "stop_gradient": "x.detach()",
+    "datasets": "dygraph.dataset",
+    "vision": "Layers for images are in dygraph.nn, data sets in dygraph.dataset",
+    "hub": "dygraph.load reads states in a file",
+    "models": "dygraph.Model(net) trains a network; dygraph.load reads states in a file",
+    "backend": "The functions are those of dygraph; dygraph.seed(n) seeds them",
+    "distributed": "dygraph.DataParallel",
+    "amp": "layer.to(dtype='bfloat16') computes in a smaller type",
+    **dict.fromkeys(("value_and_grad", "GradientTape"), _GRADIENT),
+    **dict.fromkeys(
+        ("jacrev", "jacfwd", "hessian", "jvp", "vjp"),
+        "dygraph.autograd has jacobian, hessian, jvp, vjp and hvp; dygraph.grad(y, x, "
+        "create_graph=True) gives gradients that can be differentiated again",
+    ),
+    **dict.fromkeys(("vmap", "pmap"), "Operators take whole batches along the first axis"),
+    **dict.fromkeys(("compile", "function", "make_jaxpr"), _TO_STATIC),
+    "lax": "Python's if, for and while run as they stand, and dygraph.jit.to_static keeps them "
+    "in a program; x.detach() stops gradients",
+    "tree_map": "{name: f(p) for name, p in layer.state_dict().items()}",
+    **dict.fromkeys(("tree", "tree_util"), "layer.state_dict() is a flat dict"),
+    "device_get": "x.numpy()",
+    "device_put": "x.to(place)",
+    "devices": "dygraph.CPUPlace() and dygraph.CUDAPlace(0) are the devices",
+    "local_device_count": "dygraph.CUDAPlace(0) and on; dygraph.DataParallel",
+    "numpy": "The functions are those of dygraph; x.numpy() gives an array",
+    "scipy": "dygraph.nn.functional has softmax, gelu and the like",
+    "set_printoptions": "np.set_printoptions: a Variable prints as its array",
+    "enable_static": "with dygraph.static.program_guard(program): describes a program",
+    "disable_static": "Calls compute at once; only dygraph.static describes programs",
+    "in_dynamic_mode": "dygraph.in_dygraph_mode()",
+    "create_parameter": "dygraph.Parameter(values), or layer.create_parameter(shape)",
+    "flops": "dygraph.summary(net, x)",
+    "Trainer": "dygraph.Model(net) trains a network",
+    "rearrange": "x.reshape(sizes).transpose(axes)",
+    "get_device": _PLACE,
+}  # fmt: skip
+
+OF_NN = {
+    **{n: f"dygraph.nn.functional.{n}" for n in (*_ACTIVATIONS, *_FUNCTIONS)},
+    "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
+    "initializers": "dygraph.initializer",
+    "Module": "nn.Layer is the base of layers",
+    "ModuleList": "nn.LayerList([layer, ...])",
+    "ModuleDict": "nn.LayerDict",
+    "Parameter": "dygraph.Parameter(values), or layer.create_parameter(shape)",
+    "Dense": "nn.Linear(in, out, act='relu'): the number of inputs comes first",
+    "init": "Initializers are in dygraph.initializer: nn.Linear(2, 3, "
+    "param_attr=dygraph.initializer.Xavier()); p.uniform_(), p.normal_() and p.fill_() write",
+    "initializer": "dygraph.initializer",
+    **dict.fromkeys(("clip_grad_norm_", "clip_grad_value_", "clip"),
+                    "nn.utils.clip_grad_norm_(parameters, 1.0), or for each step "
+                    "SGD(0.1, parameters, grad_clip=nn.ClipGradByGlobalNorm(1.0))"),
+    **{f"Dropout{n}d": f"nn.Dropout{n}D" for n in (1, 2, 3)},
+    **{f"{kind}2d": f"nn.{kind}2D" for kind in ("UpsamplingNearest", "UpsamplingBilinear")},
+    "ReflectionPad2d": "dygraph.nn.functional.pad(x, widths, mode='reflect') in forward()",
+    "ReplicationPad2d": "dygraph.nn.functional.pad(x, widths, mode='replicate') in forward()",
+    "Unflatten": "x.reshape(sizes) in forward()",
+    "RNNCell": "nn.SimpleRNNCell",
+    "Bilinear": "nn.BilinearTensorProduct",
+    "SyncBatchNorm": "nn.BatchNorm2D: one process has one batch",
+    "Buffer": "layer.register_buffer(name, value)",
+    "parameter": "dygraph.Parameter(values)",
+    "parallel": "dygraph.DataParallel(layer)",
+    "CosineSimilarity": "dygraph.nn.functional.cosine_similarity(x, y, axis) in forward()",
+    "PairwiseDistance": "dygraph.nn.functional.pairwise_distance(x, y) in forward()",
+    "ChannelShuffle": "dygraph.nn.functional.channel_shuffle(x, groups) in forward()",
+    "MultiLabelSoftMarginLoss": "dygraph.nn.functional.multi_label_soft_margin_loss",
+    "Softmin": "dygraph.nn.functional.softmin(x, axis) in forward()",
+    **{n: f"dygraph.nn.functional.{n.lower()}(x) in forward()" for n in ("CELU", "GLU")},
+    "Threshold": "dygraph.nn.functional.threshold(x, threshold, value) in forward()",
+    "Conv1d": "nn.Conv1D", "Conv2d": "nn.Conv2D", "Conv3d": "nn.Conv3D",
+    "ConvTranspose1d": "nn.Conv1DTranspose", "ConvTranspose2d": "nn.Conv2DTranspose",
+    "ConvTranspose3d": "nn.Conv3DTranspose", "ZeroPad2d": "nn.Pad2D", "ZeroPad2D": "nn.Pad2D",
+    **{
+        f"BatchNorm{n}d": f"nn.BatchNorm{n}D(channels); its momentum is the share of the old "
+        "value, so torch's 0.1 is 0.9 here"
+        for n in (1, 2, 3)
+    },
+    **{f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D" for n in (1, 2, 3)},
+    **{f"{kind}Pool{n}d": f"nn.{kind}Pool{n}D" for n in (1, 2, 3)
+       for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax")},
+    **{f"{kind}Pooling{n}D": f"nn.{short}Pool{n}D" for n in (1, 2, 3)
+       for kind, short in (("Average", "Avg"), ("Max", "Max"))},
+    **{f"GlobalAveragePooling{n}D": f"nn.AdaptiveAvgPool{n}D(1)" for n in (1, 2, 3)},
+    "BatchNormalization": "nn.BatchNorm1D(channels), BatchNorm2D for images",
+    "LayerNormalization": "nn.LayerNorm(size)",
+    "MultiheadAttention": "nn.MultiHeadAttention(embed_dim, num_heads), whose inputs have the "
+    "batch first",
+    "Activation": "nn.ReLU() and the like",
+    "Input": "nn layers take their number of inputs: nn.Linear(in, out)",
+    "InputLayer": "nn layers take their number of inputs: nn.Linear(in, out)",
+    "Add": "x + y in forward()", "Concatenate": "dygraph.concat([x, y], axis) in forward()",
+    "Lambda": "a class with forward(), or the function itself in forward()",
+    "Reshape": "x.reshape(sizes) in forward()",
+    "Bidirectional": "nn.LSTM(2, 3, direction='bidirect')",
+    "TimeDistributed": "nn.Linear acts on the last axis, with any axes before",
+    "UpSampling2D": "nn.Upsample(scale_factor=2)",
+    "DataParallel": "dygraph.DataParallel(layer)",
+    "Hardtanh": "dygraph.clip(x, -1, 1) in forward()",
+    "Softmax2d": "nn.Softmax(axis=1)",
+}  # fmt: skip
+
+OF_LAYERS: dict = {
+    "modules": "layer.sublayers() are all below; named_sublayers(include_self=True) has itself",
+    "named_modules": "layer.named_sublayers(include_self=True)",
+    "add_module": "layer.add_sublayer(name, sublayer)",
+    "register_module": "layer.add_sublayer(name, sublayer)",
+    "register_parameter": "layer.add_parameter(name, parameter)",
+    "register_forward_hook": "layer.register_forward_post_hook(hook)",
+    **dict.fromkeys(
+        ("register_backward_hook", "register_full_backward_hook"),
+        "parameter.register_hook(hook) sees gradients",
+    ),
+    **{
+        name: f"layer.to(dtype='{dtype}')"
+        for name, dtype in {
+            "double": "float64",
+            "float": "float32",
+            "half": "float16",
+            "bfloat16": "bfloat16",
+            "type": "float64",
+        }.items()
+    },
+    "get_parameter": "dict(layer.named_parameters())[name]",
+    "get_submodule": "dict(layer.named_sublayers())[name]",
+    "device": "next(iter(layer.parameters())).place",
+    "share_memory": "Threads share a layer as it is",
+    "flatten_parameters": "Parameters need no call: they lie as the operator reads them",
+    "num_batches_tracked": "Only the mean and the variance are kept: norm._mean, norm._variance",
+    **dict.fromkeys(("cuda", "cpu"), "layer.to(dygraph.CUDAPlace(0)), or dygraph.CPUPlace()"),
+    "trainable_variables": "layer.parameters()",
+    "trainable_weights": "layer.parameters()",
+    "variables": "layer.parameters() and layer.buffers()",
+    "weights": "layer.parameters()",
+    "get_weights": "[p.numpy() for p in layer.parameters()]",
+    "set_weights": "layer.set_state_dict(state)",
+    "count_params": "sum(p.size for p in layer.parameters()), or dygraph.summary(layer)",
+    "summary": "dygraph.summary(layer, x)",
+    **dict.fromkeys(
+        "compile evaluate fit predict".split(),
+        "model = dygraph.Model(layer); model.prepare(optimizer, loss); model.fit(data)",
+    ),
+    "save": "dygraph.save(layer.state_dict(), path)",
+    "save_weights": "dygraph.save(layer.state_dict(), path)",
+    "load_weights": "layer.set_state_dict(dygraph.load(path))",
+    "call": "layer(x); a class defines forward()",
+    "build": "__init__ makes the parameters: their sizes are known there",
+    "add": "layer.add_sublayer(name, sublayer)",
+    "add_weight": "layer.create_parameter(shape)",
+    "kernel": "layer.weight",
+    "running_mean": "norm._mean",
+    "running_var": "norm._variance",
+    "init": "Parameters are made with the layer; layer.state_dict() holds them",
+}
+
+OF_OPTIMIZERS = {
+    "param_groups": "optimizer.get_lr() and set_lr(rate); groups go into the constructor: "
+    "[{'params': p, 'lr': 0.1}]",
+    "add_param_group": "groups go into the constructor: [{'params': p, 'lr': 0.1}]",
+    "lr": "optimizer.get_lr() and set_lr(rate)",
+    "learning_rate": "optimizer.get_lr() and set_lr(rate)",
+    "apply_gradients": "loss.backward(), then optimizer.step()",
+    "apply": "loss.backward(), then optimizer.step()",
+    "update": "loss.backward(), then optimizer.step()",
+    "init": "An optimizer keeps its own state: optimizer.state_dict()",
+}
+
+OF_OPTIMIZER_MODULE = {
+    "RMSprop": "RMSProp(rate, parameter_list=parameters)",
+    "lr_scheduler": "Schedules are in dygraph.lr: StepDecay, CosineDecay, ReduceLROnPlateau; one "
+    "stands for the learning rate of dygraph.optimizer.SGD and the like",
+    "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",
+    "swa_utils": "ModelAverage and ExponentialMovingAverage keep averages of parameters",
+    "SparseAdam": "Adam with lazy_mode=True", "ASGD": "ModelAverage",
+    "LBFGS": "dygraph.optimizer has SGD, Momentum, Adam and others; scipy.optimize has L-BFGS",
+    "Nadam": "NAdam", "SGDW": "SGD", "Adafactor": "Adagrad", "Lion": "AdamW",
+}  # fmt: skip
+
+# torch's schedules take the optimizer; here the optimizer takes the schedule.
+_RATE = ", which is the learning rate of an optimizer: SGD(schedule, parameters)"
+OF_LR = {
+    **{
+        name: f"dygraph.lr.{ours}{_RATE}"
+        for name, ours in {
+            "CosineAnnealingLR": "CosineAnnealingDecay(0.1, T_max)",
+            "StepLR": "StepDecay(0.1, step_size, decay_rate)",
+            "MultiStepLR": "MultiStepDecay(0.1, milestones, decay_rate)",
+            "LambdaLR": "LambdaDecay(0.1, function)",
+            "ExponentialLR": "StepDecay(0.1, step_size=1, decay_rate=gamma)",
+            "PolynomialLR": "PolynomialDecay(0.1, decay_steps)",
+            "LinearLR": "LinearWarmup(0.1, warmup_steps, start_lr, end_lr)",
+            "SequentialLR": "LinearWarmup(schedule, warmup_steps, start_lr, end_lr)",
+            "ConstantLR": "PiecewiseDecay(boundaries, values, begin=0)",
+            "ReduceOnPlateau": "ReduceLROnPlateau(0.1)",
+            "NoamLR": "NoamDecay(d_model, warmup_steps)",
+        }.items()
+    },
+}
+
+OF_AUTOGRAD = {
+    "Function": "dygraph.Function",
+    "PyLayer": "dygraph.PyLayer",
+    "Variable": "x.requires_grad_()",
+    "functional": "jacobian, hessian, jvp and vjp are in dygraph.autograd itself",
+    **dict.fromkeys(("gradcheck", "gradgradcheck"), "dygraph.check_grad(function, inputs)"),
+    "backward": "loss.backward()",
+    "no_grad": "dygraph.no_grad",
+    "set_detect_anomaly": "with dygraph.detect_anomaly():",
+    "detect_anomaly": "dygraph.detect_anomaly",
+    "profiler": "dygraph.profiler",
+}
+
+OF_IO = {
+    "SubsetRandomSampler": "DataLoader(Subset(dataset, indices), shuffle=True)",
+    "SequentialSampler": "SequenceSampler",
+}
+
+OF_FUNCTIONAL = {
+    "dropout_": "dropout",
+    "multi_head_attention_forward": "scaled_dot_product_attention, or nn.MultiHeadAttention",
+    "cosine_embedding": "cosine_embedding_loss",
+    "sigmoid_focal_loss": "dygraph.ops.sigmoid_focal_loss",
+    "max_pool2d_with_indices": "dygraph.ops.max_pool2d_with_index",
+}
+
+_LENGTHS = (
+    "outputs, states = lstm(x, states, sequence_length=lengths) reads a padded batch, and "
+    "dygraph.to_variable(rows, lod=[[0, 2, 5]]) is a packed one, which layers take as it is"
+)
+OF_NN_UTILS = {
+    **dict.fromkeys(
+        "PackedSequence pack_sequence unpack_sequence unpad_sequence".split(),
+        _LENGTHS,
+    ),
+    "clip_grad_norm": "clip_grad_norm_",
+    "spectral_norm": "nn.SpectralNorm(weight.shape)(weight) in forward()",
+    "weight_norm": "g * F.normalize(v, axis) in forward()",
+    "get_total_norm": "clip_grad_norm_(parameters, float('inf')) gives the norm",
+    "parametrizations": "A layer computes its weight in forward()",
+    "prune": "A layer multiplies its weight by a mask in forward()",
+}
