@@ -175,7 +175,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
         parts = ops.reshape2(x, shape=[0, 0, heads, x.shape[2] // heads])
         return ops.transpose2(parts, axis=[0, 2, 1, 3])
 
-    # An attribute would round the factor to float32.
+    # A tensor, which other readers of a float64 program find with all digits.
     factor = _core.literal((q[2] // heads) ** -0.5 if q[2] else 1.0, queries.dtype)
     scaled = ops.elementwise_mul(split(queries), factor)
     weights = ops.softmax(ops.matmul_v2(scaled, split(keys), trans_y=True))

@@ -1,5 +1,7 @@
 #include "op/attribute.h"
 
+#include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -20,7 +22,14 @@ const char* Name(AttrType type) {
 namespace {
 void Write(std::ostream& out, int32_t v) { out << v; }
 void Write(std::ostream& out, int64_t v) { out << v; }
-void Write(std::ostream& out, double v) { out << v; }
+// The shortest digits that give the number back.
+template <class T>
+void WriteShortest(std::ostream& out, T v) {
+  char digits[40];
+  out.write(digits, std::to_chars(digits, digits + sizeof(digits), v).ptr - digits);
+}
+void Write(std::ostream& out, float v) { WriteShortest(out, v); }
+void Write(std::ostream& out, double v) { WriteShortest(out, v); }
 void Write(std::ostream& out, bool v) { out << (v ? "True" : "False"); }
 void Write(std::ostream& out, const std::string& v) { out << '\'' << v << '\''; }
 void Write(std::ostream& out, const BlockIndex& v) { out << "block " << v.index; }
@@ -49,12 +58,6 @@ AttrValue EmptyOf(size_t type, std::index_sequence<kTypes...>) {
   ((type == kTypes ? void(value.emplace<kTypes>()) : void()), ...);
   return value;
 }
-
-double AsNumber(const AttrValue& value) {
-  if (auto* i = std::get_if<int32_t>(&value)) return *i;
-  if (auto* l = std::get_if<int64_t>(&value)) return static_cast<double>(*l);
-  return std::get<float>(value);
-}
 }  // namespace
 
 AttrValue::AttrValue(const AttrValue&) = default;
@@ -74,16 +77,29 @@ std::string ToString(const AttrValue& value) {
   return out.str();
 }
 
+double NumberOf(const AttrValue& value) {
+  if (auto* i = std::get_if<int32_t>(&value)) return *i;
+  if (auto* l = std::get_if<int64_t>(&value)) return static_cast<double>(*l);
+  if (auto* d = std::get_if<double>(&value)) return *d;
+  return static_cast<double>(std::get<float>(value));
+}
+
+AttrValue FloatValue(double number) {
+  const float near = static_cast<float>(number);
+  if (static_cast<double>(near) == number || std::isnan(number)) return near;
+  return number;
+}
+
 AttrCheck AtLeast(double least) {
   return [least](const std::string& name, const AttrValue& value) {
-    ENFORCE(AsNumber(value) >= least, InvalidArgument, "the attribute ", name, " must be at least ",
+    ENFORCE(NumberOf(value) >= least, InvalidArgument, "the attribute ", name, " must be at least ",
             least, ", got ", ToString(value));
   };
 }
 
 AttrCheck Between(double least, double most) {
   return [least, most](const std::string& name, const AttrValue& value) {
-    double v = AsNumber(value);
+    double v = NumberOf(value);
     ENFORCE(v >= least && v <= most, InvalidArgument, "the attribute ", name, " must lie in [",
             least, ", ", most, "], got ", ToString(value));
   };
@@ -136,7 +152,8 @@ int AttrTable::Require(const std::string& name) const {
 }
 
 namespace {
-// What fits without loss: int to int64 and float, lists likewise, an empty list to any list.
+// What fits without loss: int to int64 and float, lists likewise, an empty list to any list; and a
+// double to the nearest float.
 bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
   if (auto* b = std::get_if<bool>(&value)) {  // True serves where Fluid's scripts pass 1
     const AttrValue number(static_cast<int32_t>(*b));
@@ -147,6 +164,9 @@ bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
     if (to == AttrType::kLong) return *result = static_cast<int64_t>(*i), true;
     if (to == AttrType::kFloat) return *result = static_cast<float>(*i), true;
     if (to == AttrType::kBool && (*i == 0 || *i == 1)) return *result = *i == 1, true;
+  }
+  if (auto* d = std::get_if<double>(&value)) {
+    if (to == AttrType::kFloat) return *result = static_cast<float>(*d), true;
   }
   if (auto* l = std::get_if<int64_t>(&value)) {
     if (to == AttrType::kFloat) return *result = static_cast<float>(*l), true;
@@ -173,8 +193,28 @@ bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
 }
 }  // namespace
 
+namespace {
+bool IsNumber(const AttrValue& value) {
+  const AttrType type = TypeOf(value);
+  return type == AttrType::kFloat || type == AttrType::kFloat64 || type == AttrType::kInt ||
+         type == AttrType::kLong || type == AttrType::kBool;
+}
+
+void SetDouble(const AttrField& f, double* member, const AttrValue& value) {
+  ENFORCE(IsNumber(value), Type, "the attribute ", f.name, " must be ", Name(f.type), ", got ",
+          ToString(value));
+  const bool* truth = std::get_if<bool>(&value);
+  const double number = truth ? (*truth ? 1.0 : 0.0) : NumberOf(value);
+  if (f.check) f.check(f.name, FloatValue(number));
+  *member = number;
+}
+}  // namespace
+
 void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
   const AttrField& f = fields[field];
+  if (f.is_double) {
+    return SetDouble(f, reinterpret_cast<double*>(static_cast<char*>(attrs) + f.offset), value);
+  }
   const AttrValue* fitting = &value;
   AttrValue converted;
   if (TypeOf(value) != f.type) {
@@ -196,6 +236,7 @@ AttrValue AttrTable::Get(const void* attrs, int field) const {
   const AttrField& f = fields[field];
   const void* member = static_cast<const char*>(attrs) + f.offset;
   if (f.is_dtype) return static_cast<int32_t>(ToWire(*static_cast<const DType*>(member)));
+  if (f.is_double) return FloatValue(*static_cast<const double*>(member));
   AttrValue value = EmptyValue(f.type);
   std::visit([&](auto& v) { v = *static_cast<const std::decay_t<decltype(v)>*>(member); }, value);
   return value;

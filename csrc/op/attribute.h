@@ -92,6 +92,24 @@ struct AttrValue : AnyAttr {
 inline AttrType TypeOf(const AttrValue& value) { return static_cast<AttrType>(value.index()); }
 AttrValue EmptyValue(AttrType type);           // 0, nothing
 std::string ToString(const AttrValue& value);  // as Python writes it
+double NumberOf(const AttrValue& value);       // an int, a float or a double
+// A float where it holds the number exactly, else a double: how the value of a FLOAT attribute
+// stands in an AttrValue.
+AttrValue FloatValue(double number);
+
+// The number of a FLOAT attribute among elements of type T. Its member of the struct is a double,
+// which float64 reads as it is. All other types read the nearest float, as the proto's FLOAT holds.
+template <class T>
+auto NumberFor(double attr) {
+  if constexpr (std::is_same_v<T, double>) {
+    return attr;
+  } else {
+    return static_cast<float>(attr);
+  }
+}
+inline double NumberFor(DType type, double attr) {
+  return type == DType::kFloat64 ? attr : static_cast<double>(static_cast<float>(attr));
+}
 
 // Throws when a value is not allowed; `name` is the attribute's.
 using AttrCheck = std::function<void(const std::string& name, const AttrValue& value)>;
@@ -104,8 +122,9 @@ struct AttrField {
   std::string name;
   std::string help;
   AttrType type;
-  bool is_dtype = false;  // wire INT, but Python takes dtypes and their names
-  uint32_t offset = 0;  // in the struct
+  bool is_dtype = false;   // wire INT, but Python takes dtypes and their names
+  bool is_double = false;  // wire FLOAT, but the member is a double
+  uint32_t offset = 0;     // in the struct
   AttrCheck check;
 };
 
@@ -120,7 +139,8 @@ class AttrTable {
   int Find(const std::string& name) const;     // -1 when there is none
   int Require(const std::string& name) const;  // NotFound with the nearest name
   // Converts what may be converted without loss (int to float or int64, list of int to list of
-  // float or int64), checks and stores. TypeError says what was expected.
+  // float or int64), checks and stores; a double goes into a float as the nearest one. TypeError
+  // says what was expected.
   void Set(void* attrs, int field, const AttrValue& value) const;
   AttrValue Get(const void* attrs, int field) const;
 };
@@ -149,11 +169,13 @@ class Attrs : public RefCounted<Attrs> {
   uint64_t padding_ = 0;  // the struct that follows is 16-byte aligned
 };
 
-// The attribute type of a member's C++ type; a DType is an int on the wire.
+// The attribute type of a member's C++ type; on the wire a DType is an int and a double a float.
 template <class M, size_t kType = 0>
 constexpr AttrType AttrTypeOf() {
   if constexpr (std::is_same_v<M, DType>) {
     return AttrType::kInt;
+  } else if constexpr (std::is_same_v<M, double>) {
+    return AttrType::kFloat;
   } else if constexpr (std::is_same_v<M, std::variant_alternative_t<kType, AnyAttr>>) {
     return static_cast<AttrType>(kType);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <unordered_set>
 
@@ -89,11 +90,27 @@ GradBuilder::CallRef& GradBuilder::CallRef::SameAttrs() {
   return *this;
 }
 
+const Ref<Attrs>& RecipeCall::AttrsFor(bool float64) const {
+  if (float64 && wide_attrs) return wide_attrs;
+  return attrs ? attrs : op->default_attrs;
+}
+
+GradBuilder::CallRef& GradBuilder::CallRef::Number(const char* name, RecipeNumber number) {
+  Attr(name, AttrValue(number.wide));
+  const bool same = static_cast<float>(number.wide) == number.narrow;
+  if (same || std::isnan(number.wide)) return *this;
+  RecipeCall& call = recipe_->calls[index_];
+  if (!call.wide_attrs) call.wide_attrs = Attrs::Copy(*call.attrs);
+  call.attrs->Set(name, number.narrow);
+  return *this;
+}
+
 GradBuilder::CallRef& GradBuilder::CallRef::Attr(const char* name, const AttrValue& value) {
   RecipeCall& call = recipe_->calls[index_];
   if (!call.attrs) call.attrs = Attrs::Make(call.op->attr_table);
   try {
     call.attrs->Set(name, value);
+    if (call.wide_attrs) call.wide_attrs->Set(name, value);
   } catch (Error& e) {
     e.AddOperator("the call of " + call.op->type + " in a gradient recipe");
     throw;
@@ -136,9 +153,9 @@ RecipeRef GradBuilder::Apply(const char* type, std::initializer_list<RecipeSlot>
   return t;
 }
 
-RecipeRef GradBuilder::ApplyScale(RecipeRef x, float factor) {
+RecipeRef GradBuilder::ApplyScale(RecipeRef x, RecipeNumber factor) {
   RecipeRef t = Temp();
-  Call("scale", {x}, {t}).Attr("scale", factor);
+  Call("scale", {x}, {t}).Number("scale", factor);
   return t;
 }
 

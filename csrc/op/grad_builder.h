@@ -71,6 +71,19 @@ class WantedSet {
   bool any_ = false;
 };
 
+// A number worked out from attributes: in floats for all types of elements but float64, in doubles
+// for that one. WorkOut([&](auto one) { using T = decltype(one); return T(1) - T(a.share); })
+struct RecipeNumber {
+  float narrow;
+  double wide;
+  RecipeNumber(double number) : narrow(static_cast<float>(number)), wide(number) {}
+  RecipeNumber(float narrow, double wide) : narrow(narrow), wide(wide) {}
+};
+template <class F>
+RecipeNumber WorkOut(F f) {
+  return {f(1.0f), f(1.0)};
+}
+
 struct RecipeCall {
   const OpInfo* op = nullptr;
   std::vector<RecipeSlot> in;
@@ -78,8 +91,12 @@ struct RecipeCall {
   bool same_attrs = false;         // shares the forward call's attributes
   AttrFn attr_fn = nullptr;        // computes them from the forward's
   Ref<Attrs> attrs;                // fixed ones
+  Ref<Attrs> wide_attrs;           // those of float64, where they differ
   SmallVector<int, 4> out_counts;  // what the door is asked to make, set by Finish()
   WantedSet out_wanted;
+
+  // The fixed ones, or the operator's defaults.
+  const Ref<Attrs>& AttrsFor(bool float64) const;
 };
 
 struct Recipe {
@@ -130,6 +147,7 @@ class GradBuilder {
     // the operator has the forward's attribute struct
     CallRef& SameAttrs();
     CallRef& Attr(const char* name, const AttrValue& value);
+    CallRef& Number(const char* name, RecipeNumber number);
     // fn(const Forward*, Backward*) as void pointers
     CallRef& AttrsFrom(AttrFn fn);
 
@@ -144,7 +162,7 @@ class GradBuilder {
                     std::vector<RecipeSlot> out);
   // The same with one temporary as the result: RecipeRef t = g.Apply("elementwise_mul", {a, b});
   RecipeRef Apply(const char* type, std::initializer_list<RecipeSlot> in);
-  RecipeRef ApplyScale(RecipeRef x, float factor);
+  RecipeRef ApplyScale(RecipeRef x, RecipeNumber factor);
 
   Recipe Finish();  // drops what is not needed, lists what is kept
 

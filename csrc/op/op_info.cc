@@ -90,9 +90,9 @@ OpDef& OpDef::Output(int index, const char* name, const char* help, int flags) {
   return *this;
 }
 
-OpDef& OpDef::AddAttr(AttrType type, bool is_dtype, uint32_t offset, const char* name,
-                      const char* help) {
-  info_.attr_table.fields.push_back({name, help, type, is_dtype, offset, nullptr});
+OpDef& OpDef::AddAttr(AttrType type, bool is_dtype, bool is_double, uint32_t offset,
+                      const char* name, const char* help) {
+  info_.attr_table.fields.push_back({name, help, type, is_dtype, is_double, offset, nullptr});
   return *this;
 }
 

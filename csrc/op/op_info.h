@@ -133,7 +133,8 @@ class OpDef {
   template <class A, class M>
   OpDef& Attr(M A::* member, const char* name, const char* help) {
     BindAttrStruct<A>(&info_.attr_table);
-    return AddAttr(AttrTypeOf<M>(), std::is_same_v<M, DType>, OffsetOf(member), name, help);
+    return AddAttr(AttrTypeOf<M>(), std::is_same_v<M, DType>, std::is_same_v<M, double>,
+                   OffsetOf(member), name, help);
   }
   template <class A, class M>
   OpDef& Attr(M A::* member, const char* name, const char* help, AttrCheck check) {
@@ -171,7 +172,8 @@ class OpDef {
   OpDef& MayShare(int in, int out);
 
  private:
-  OpDef& AddAttr(AttrType type, bool is_dtype, uint32_t offset, const char* name, const char* help);
+  OpDef& AddAttr(AttrType type, bool is_dtype, bool is_double, uint32_t offset, const char* name,
+                 const char* help);
   OpDef& CheckAttr(AttrCheck check);  // of the attribute added last
   OpInfo& info_;
 };

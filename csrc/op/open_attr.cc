@@ -11,10 +11,10 @@ namespace dygraph {
 
 namespace {
 
-constexpr uint32_t kOpenFloat = 0x7fc0a77a;  // quiet, so that copies keep it
+constexpr uint64_t kOpenFloat = 0x7ff80000a77a0000;  // quiet, so that copies keep it
 
-float OpenFloat() {
-  float v;
+double OpenFloat() {
+  double v;
   std::memcpy(&v, &kOpenFloat, sizeof(v));
   return v;
 }
@@ -36,14 +36,14 @@ T& Member(void* attrs, const AttrField& field) {
 }
 
 // visit(member) for the field's member of the struct, where it has a type that may be open. A data
-// type, which has one byte, never is.
+// type, which has one byte, and a float of 32 bits never are.
 template <class F>
 void Visit(void* attrs, const AttrField& field, F&& visit) {
-  if (field.is_dtype) return;
+  if (field.is_dtype || (field.type == AttrType::kFloat && !field.is_double)) return;
   switch (field.type) {
     case AttrType::kInt: return visit(Member<int32_t>(attrs, field));
     case AttrType::kLong: return visit(Member<int64_t>(attrs, field));
-    case AttrType::kFloat: return visit(Member<float>(attrs, field));
+    case AttrType::kFloat: return visit(Member<double>(attrs, field));
     case AttrType::kInts: return visit(Member<std::vector<int32_t>>(attrs, field));
     case AttrType::kLongs: return visit(Member<std::vector<int64_t>>(attrs, field));
     default: return;
@@ -52,7 +52,7 @@ void Visit(void* attrs, const AttrField& field, F&& visit) {
 
 void Set(int32_t* v, size_t) { *v = std::numeric_limits<int32_t>::min(); }
 void Set(int64_t* v, size_t) { *v = std::numeric_limits<int64_t>::min(); }
-void Set(float* v, size_t) { *v = OpenFloat(); }
+void Set(double* v, size_t) { *v = OpenFloat(); }
 template <class T>
 void Set(std::vector<T>* list, size_t elements) {
   list->assign(elements, std::numeric_limits<T>::min());
@@ -89,28 +89,21 @@ int64_t IntegerAt(const Tensor& t, int64_t i) {
   return t.dtype() == DType::kInt32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
 }
 
-// Attributes hold floats of 32 bits: another number than the variable's is refused.
-float FloatIn(const AttrField& field, const Tensor& t) {
-  if (t.dtype() == DType::kFloat32) return t.data<float>()[0];
-  double value = 0;
-  if (t.dtype() == DType::kFloat64) {
-    value = t.data<double>()[0];
-  } else {
-    const int64_t whole = IntegerAt(t, 0);
-    value = static_cast<double>(whole);
-    ENFORCE(whole == static_cast<int64_t>(value), OutOfRange, "the attribute ", field.name,
-            " must be a number that float32 has, got ", whole);
-  }
-  const float near = static_cast<float>(value);
-  ENFORCE(near == value || value != value, OutOfRange, "the attribute ", field.name,
-          " must be a number that float32 has, got ", value, ". Convert with astype('float32')");
-  return near;
+// An integer that no double has is refused.
+double FloatIn(const AttrField& field, const Tensor& t) {
+  if (t.dtype() == DType::kFloat32) return static_cast<double>(t.data<float>()[0]);
+  if (t.dtype() == DType::kFloat64) return t.data<double>()[0];
+  const int64_t whole = IntegerAt(t, 0);
+  const double value = static_cast<double>(whole);
+  ENFORCE(whole == static_cast<int64_t>(value), OutOfRange, "the attribute ", field.name,
+          " must be a number that float64 has, got ", whole);
+  return value;
 }
 
 }  // namespace
 
-bool IsOpen(float v) {
-  uint32_t bits;
+bool IsOpen(double v) {
+  uint64_t bits;
   std::memcpy(&bits, &v, sizeof(bits));
   return bits == kOpenFloat;
 }

@@ -26,7 +26,7 @@ class OpInfo;
 
 inline bool IsOpen(int32_t v) { return v == std::numeric_limits<int32_t>::min(); }
 inline bool IsOpen(int64_t v) { return v == std::numeric_limits<int64_t>::min(); }
-bool IsOpen(float v);  // a NaN of its own
+bool IsOpen(double v);  // a NaN of its own
 template <class T>
 bool IsOpen(const std::vector<T>& list) {
   for (T v : list) {

@@ -6,6 +6,7 @@
 
 #include "op/zero_derivative.h"
 #include "program/backward_pass.h"
+#include "program/exact_attrs.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
 
@@ -18,22 +19,26 @@ bool Increments(const OpDesc& op, const std::string& name) {
   return op.type == "increment" && Reads(op, name) && Writes(op, name);
 }
 
+double StepOf(const OpDesc& increment) {
+  const AttrValue* step = increment.FindAttr("step");
+  return step ? NumberOf(*step) : 1;
+}
+
 // What takes the number off again. A step is cut towards zero, so both ways by the same number.
 OpDesc Undoing(const OpDesc& increment) {
   OpDesc undo = increment;
-  const float* step = increment.FindAttr<float>("step");
-  undo.SetAttr("step", -(step ? *step : 1.0f));
+  undo.SetAttr("step", FloatValue(-StepOf(increment)));
   return undo;
 }
 
-Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
+Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f, bool float64) {
   if (call.same_attrs) return f.attrs;
   if (call.attr_fn) {
     Ref<Attrs> computed = Attrs::Make(call.op->attr_table);
     call.attr_fn(f.attrs->data(), computed->mutable_data());
     return computed;
   }
-  return call.attrs ? call.attrs : call.op->default_attrs;
+  return call.AttrsFor(float64);
 }
 
 // What is open in a call that was made of the forward call's attributes, is given by the same
@@ -276,6 +281,15 @@ void BackwardPass::MakeZeros(const std::string& name) {
   result_.grads[name] = made;
 }
 
+bool BackwardPass::WorksOnFloat64(const Forward& f) const {
+  auto is_float64 = [&](const std::string& name) {
+    const Var* var = request_.block.FindRecursive(name);
+    return var && ElementType(var->desc()) == DType::kFloat64;
+  };
+  return std::any_of(f.in.begin(), f.in.end(), is_float64) ||
+         std::any_of(f.out.begin(), f.out.end(), is_float64);
+}
+
 // `any`: whether there is a gradient; else zeros alone arrive.
 void BackwardPass::PlayRecipe(const Forward& f, int number,
                               const std::vector<std::string>& out_grads, bool any) {
@@ -303,6 +317,7 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       default: return "";
     }
   };
+  const bool float64 = WorksOnFloat64(f);
   for (const RecipeCall& call : recipe.calls) {
     OpDesc made;
     made.type = call.op->type;
@@ -322,7 +337,8 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       if (!slot.arguments.empty()) made.inputs.push_back(std::move(slot));
     }
     if (!complete) continue;
-    WriteAttrs(*AttrsOfCall(call, f), &made);
+    WriteAttrs(*AttrsOfCall(call, f, float64), &made);
+    if (!float64) RoundFloats(&made);
     if (ops_[number]->FindAttr<bool>(kHandsOn)) made.SetAttr(kHandsOn, true);
     CopyOpenAttrs(*ops_[number], &made, [&](const std::string& name) {
       return Keep(name, number, true);
@@ -418,8 +434,7 @@ const std::string* BackwardPass::Decremented(const std::string& name, size_t wri
   for (; at != writers.end(); ++at) {
     if (block_steps_.count(*at)) break;
     if (!Increments(*ops_[*at], name)) return nullptr;
-    const float* step = ops_[*at]->FindAttr<float>("step");
-    sum += step ? *step : 1.0f;
+    sum += StepOf(*ops_[*at]);
   }
   constexpr double kExact = 1 << 24;  // in an attribute
   if (sum != std::floor(sum) || std::abs(sum) > kExact) return nullptr;

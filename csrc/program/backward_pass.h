@@ -116,6 +116,7 @@ class BackwardPass {
   void NoteZeros(const Forward& f, const Recipe& recipe, const WantedSet& wanted,
                  const std::vector<std::string>& in_grads, bool any);
   void MakeZeros(const std::string& name);
+  bool WorksOnFloat64(const Forward& f) const;
   void PlayRecipe(const Forward& f, int number, const std::vector<std::string>& out_grads,
                   bool any);
   std::string TermName(const std::string& of);

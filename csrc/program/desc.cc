@@ -33,13 +33,14 @@ const AttrValue* OpDesc::FindAttr(std::string_view name) const {
   return attr ? &attr->value : nullptr;
 }
 
-void OpDesc::SetAttr(std::string_view name, AttrValue value) {
+void OpDesc::SetAttr(std::string_view name, AttrValue value, bool is_float64) {
   Attr* attr = FindNamed(attrs, &Attr::name, name);
   if (!attr) {
     attr = &attrs.emplace_back();
     attr->name = name;
   }
   attr->value = std::move(value);
+  attr->is_float64 = is_float64;
 }
 
 std::vector<std::string>* OpDesc::Input(std::string_view slot) { return FindSlot(inputs, slot); }

@@ -116,6 +116,7 @@ struct OpDesc {
     std::string name;
     AttrValue value;
     Boxed<std::string> unknown;
+    bool is_float64 = false;  // a double that is FLOAT64 in the file too; see exact_attrs.h
     AttrType type() const { return TypeOf(value); }
   };
   struct Var {
@@ -139,7 +140,8 @@ struct OpDesc {
     const AttrValue* value = FindAttr(name);
     return value ? std::get_if<T>(value) : nullptr;
   }
-  void SetAttr(std::string_view name, AttrValue value);  // replaces in place or appends
+  // Replaces in place or appends.
+  void SetAttr(std::string_view name, AttrValue value, bool is_float64 = false);
 
   // The arguments of a slot; null if the operator does not bind it.
   std::vector<std::string>* Input(std::string_view slot);

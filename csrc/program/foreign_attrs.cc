@@ -86,7 +86,7 @@ AttrValue NumberOf(const OpDesc::Attr& attr, const TypedNumber& scalar) {
   switch (scalar.type) {
     case TypedNumber::Type::BOOLEAN: return scalar.b.value_or(false);
     case TypedNumber::Type::LONG: return scalar.i.value_or(0);
-    case TypedNumber::Type::FLOAT64: return static_cast<float>(scalar.r.value_or(0));
+    case TypedNumber::Type::FLOAT64: return scalar.r.value_or(0);
     default:
       THROW(Format, "the attribute ", attr.name, " must be a real number, got a complex one");
   }
@@ -151,8 +151,6 @@ AttrValue Declarable(const OpDesc::Attr& attr) {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, VarName> || std::is_same_v<T, VarNames>) {
           THROW(Format, "the attribute ", attr.name, " must be a value, got names of variables");
-        } else if constexpr (std::is_same_v<T, double>) {
-          return static_cast<float>(v);
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           return std::vector<float>(v.begin(), v.end());
         } else if constexpr (std::is_same_v<T, Boxed<TypedNumber>>) {
@@ -162,7 +160,7 @@ AttrValue Declarable(const OpDesc::Attr& attr) {
           for (const TypedNumber& e : v) {
             ENFORCE(e.type == TypedNumber::Type::FLOAT64, Format, "the attribute ", attr.name,
                     " must be a list of one type, got numbers that carry theirs");
-            list.push_back(std::get<float>(NumberOf(attr, e)));
+            list.push_back(static_cast<float>(e.r.value_or(0)));
           }
           return list;
         } else {

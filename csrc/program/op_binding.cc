@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "op/gradient_shapes.h"
 #include "op/open_attr.h"
+#include "program/exact_attrs.h"
 #include "program/foreign_attrs.h"
 #include "program/open_attrs.h"
 
@@ -80,6 +81,14 @@ void ReadOpenable(const OpDesc& desc, const OpDesc::Attr& attr, int field, Attrs
   CheckNotOpen(*attrs, field);
 }
 
+// Joined with its float while the file is read, but for one that does not fit.
+void RefuseExact(const OpInfo& op, const OpDesc::Attr& attr) {
+  const std::string name = attr.name.substr(0, attr.name.find(kExactSuffix));
+  const bool known = name != attr.name && op.attr_table.Find(name) >= 0;
+  ENFORCE(!known, Format, "the attribute ", attr.name, " must be a string with the digits of ",
+          name, ", got ", ToString(attr.value));
+}
+
 // Two results in one variable would be written with one shape into the memory of the other.
 void CheckResultsDiffer(const OpDesc& desc) {
   std::vector<std::pair<std::string_view, std::string_view>> results;  // variable, slot
@@ -146,6 +155,7 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
     int field = op.attr_table.Find(attr.name);
     if (field < 0) {
       if (HasNoEffect(attr) || ReadForeignAttr(op, desc, attr, attrs.get())) continue;
+      RefuseExact(op, attr);
       std::vector<std::string> names;
       for (const AttrField& f : op.attr_table.fields) names.push_back(f.name);
       THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",

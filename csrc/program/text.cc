@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "program/exact_attrs.h"
 #include "program/open_attrs.h"
 #include "program/schema.h"
 #include "program/utf8.h"
@@ -120,9 +121,9 @@ std::string Print(const M& message) {
 
 }  // namespace
 
-std::string ToText(const ProgramDesc& program) { return Print(InputsToNames(program)); }
-std::string ToText(const BlockDesc& block) { return Print(InputsToNames(block)); }
-std::string ToText(const OpDesc& op) { return Print(InputsToNames(op)); }
+std::string ToText(const ProgramDesc& program) { return Print(SplitExact(InputsToNames(program))); }
+std::string ToText(const BlockDesc& block) { return Print(SplitExact(InputsToNames(block))); }
+std::string ToText(const OpDesc& op) { return Print(SplitExact(InputsToNames(op))); }
 std::string ToText(const VarDesc& var) { return Print(var); }
 
 }  // namespace dygraph::program

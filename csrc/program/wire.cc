@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/enforce.h"
+#include "program/exact_attrs.h"
 #include "program/open_attrs.h"
 #include "program/schema.h"
 #include "program/utf8.h"
@@ -461,11 +462,12 @@ ProgramDesc ParseProgram(std::string_view bytes) {
           kMaxProgramBytes, " bytes, got ", bytes.size());
   ProgramDesc program = Reader(bytes).Read<ProgramDesc>("ProgramDesc");
   NamesToInputs(&program);
+  JoinExact(&program);
   return program;
 }
 
 std::string SerializeProgram(const ProgramDesc& program) {
-  return Writer().Write(InputsToNames(program), "ProgramDesc");
+  return Writer().Write(SplitExact(InputsToNames(program)), "ProgramDesc");
 }
 
 VarType::TensorDesc ParseTensorDesc(std::string_view bytes) {

@@ -130,12 +130,15 @@ AttrValue AttrOfType(py::handle value, const std::string& type) {
 
 void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::object& type) {
   try {
-    if (!type.is_none()) {
-      op.SetAttr(name, AttrOfType(value, py::cast<std::string>(type)));
-      return program::NamesToInputs(&op);
-    }
     const OpInfo* info = FindOp(op.type);
     int field = info ? info->attr_table.Find(name) : -1;
+    if (!type.is_none()) {
+      const std::string word = py::cast<std::string>(type);
+      const bool exact = field >= 0 && info->attr_table.fields[field].is_double && word == "FLOAT";
+      op.SetAttr(name, exact ? FloatValue(py::cast<double>(value)) : AttrOfType(value, word),
+                 word == "FLOAT64");
+      return program::NamesToInputs(&op);
+    }
     if (field < 0) return op.SetAttr(name, AttrOfType(value, WireTypeOf(value)));
     if (MayBeOpen(*info, field) && HoldsSymbol(value.ptr())) {
       const OpenInput open =

@@ -9,6 +9,7 @@
 #include "files/inference_model.h"
 #include "program/backward.h"
 #include "program/describe.h"
+#include "program/exact_attrs.h"
 #include "program/gradient_names.h"
 #include "program/op_binding.h"
 #include "program/uses.h"
@@ -156,12 +157,14 @@ void BindBlocks(py::module_& m) {
              for (const py::object& face : faces) Stand(b, face);
            })
       .def("writer_of", &WriterOf)
-      .def("writers", [](const Block& b, const std::string& name) {
-        return Users(b, [&](const OpDesc& op) { return program::Writes(op, name); });
-      })
-      .def("readers", [](const Block& b, const std::string& name) {
-        return Users(b, [&](const OpDesc& op) { return program::Reads(op, name); });
-      })
+      .def("writers",
+           [](const Block& b, const std::string& name) {
+             return Users(b, [&](const OpDesc& op) { return program::Writes(op, name); });
+           })
+      .def("readers",
+           [](const Block& b, const std::string& name) {
+             return Users(b, [&](const OpDesc& op) { return program::Reads(op, name); });
+           })
       // Variables
       .def_property_readonly("var_count", [](const Block& b) { return b.vars().size(); })
       .def("var_names",
@@ -179,10 +182,9 @@ void BindBlocks(py::module_& m) {
            })
       .def("has", [](const Block& b, const std::string& name) { return b.Find(name) != nullptr; })
       .def("find", [](const Block& b, const std::string& name) { return FaceOrNone(b.Find(name)); })
-      .def("find_recursive",
-           [](const Block& b, const std::string& name) {
-             return FaceOrNone(b.FindRecursive(name));
-           })
+      .def(
+          "find_recursive",
+          [](const Block& b, const std::string& name) { return FaceOrNone(b.FindRecursive(name)); })
       .def("declare",
            [](Block& b, const VarRef& var, std::string line, py::type cls) {
              b.Declare(var);
@@ -227,7 +229,11 @@ void BindBlocks(py::module_& m) {
              return list;
            })
       // Operators that are described
-      .def("infer", [](Block& b, const Op& op) { program::InferInto(b, OpDesc(op.desc())); })
+      .def("infer",
+           [](Block& b, Op& op) {
+             program::InferInto(b, OpDesc(op.desc()));
+             if (program::HasExact(op.desc())) program::RoundUnlessFloat64(b, &op.Edit());
+           })
       .def(
           "mark",
           [](const Block& b, Op& op, Names lines, const Op* like) {

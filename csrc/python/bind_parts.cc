@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "program/exact_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
@@ -246,6 +247,10 @@ void BindOperators(py::module_& m) {
       .def("attr_type",
            [](const Op& o, const std::string& name) {
              Attribute(o.desc(), name);  // NotFound
+             for (const OpDesc::Attr& a : o.desc().attrs) {  // an exact FLOAT is one
+               if (a.name == name && a.type() == AttrType::kFloat64 && !a.is_float64)
+                 return "FLOAT";
+             }
              return program::EnumName(TypeOf(*o.desc().FindAttr(name)));
            })
       .def("set_input", [](Op& o, const std::string& slot,
@@ -273,7 +278,8 @@ void BindOperators(py::module_& m) {
             SetAttr(set, name, value, type);
             OpDesc& op = o.Edit();
             program::RemoveOpenInput(&op, name);
-            op.SetAttr(name, std::move(set.attrs[0].value));
+            op.SetAttr(name, std::move(set.attrs[0].value), set.attrs[0].is_float64);
+            if (o.block()) program::RoundUnlessFloat64(*o.block(), &op);
             for (OpDesc::Var& given : set.inputs)
               SetArguments(op.inputs, given.parameter, std::move(given.arguments));
           },

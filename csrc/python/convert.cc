@@ -440,12 +440,12 @@ std::string TextFrom(PyObject* o, const AttrField& field) {
   return std::string(s, n);
 }
 
-float FloatFrom(PyObject* o, const AttrField& field) {
+double FloatFrom(PyObject* o, const AttrField& field) {
   ENFORCE(PyNumber_Check(o) && !PyUnicode_Check(o) && !PyComplex_Check(o), Type, "the attribute ",
           field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
   double v = PyFloat_AsDouble(o);
   if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
-  return static_cast<float>(v);
+  return v;
 }
 
 template <class T, class F>
@@ -501,7 +501,10 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
       return static_cast<int32_t>(v);
     }
     case AttrType::kLong: return IntFrom(o, field);
-    case AttrType::kFloat: return FloatFrom(o, field);
+    case AttrType::kFloat: {
+      const double v = FloatFrom(o, field);
+      return field.is_double ? AttrValue(v) : AttrValue(static_cast<float>(v));
+    }
     case AttrType::kString: return TextFrom(o, field);
     case AttrType::kBool: {
       if (PyBool_Check(o)) return o == Py_True;
@@ -524,7 +527,10 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
         return static_cast<int32_t>(v);
       });
     case AttrType::kLongs: return ListFrom<int64_t>(o, field, IntFrom);
-    case AttrType::kFloats: return ListFrom<float>(o, field, FloatFrom);
+    case AttrType::kFloats:
+      return ListFrom<float>(o, field, [](PyObject* e, const AttrField& f) {
+        return static_cast<float>(FloatFrom(e, f));
+      });
     case AttrType::kStrings: return ListFrom<std::string>(o, field, TextFrom);
     case AttrType::kBools:
       return ListFrom<bool>(o, field, [](PyObject* e, const AttrField& f) {

@@ -293,9 +293,10 @@ std::vector<int> PositionalOrder(const OpInfo& op) {
 
 // A default as inspect.signature reads it: 1.0 for a float, a number too large for infinity.
 std::string Literal(const AttrValue& value) {
-  const float* number = std::get_if<float>(&value);
-  if (!number) return ToString(value);
-  if (std::isinf(*number)) return *number < 0 ? "-1e999" : "1e999";
+  const AttrType type = TypeOf(value);
+  if (type != AttrType::kFloat && type != AttrType::kFloat64) return ToString(value);
+  const double number = NumberOf(value);
+  if (std::isinf(number)) return number < 0 ? "-1e999" : "1e999";
   std::string text = ToString(value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "program/describe.h"
+#include "program/exact_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
@@ -202,6 +203,7 @@ void AppendCall(const EagerCall& call) {
   op.type = type;
   op.attrs.reserve(call.attrs->table().fields.size() + 8);
   program::WriteAttrs(*call.attrs, &op);
+  if (!AnyFloat64(call.in) && !AnyFloat64(call.out)) program::RoundFloats(&op);
   op.inputs.reserve(call.op.inputs.size());
   for (size_t s = 0; s < call.op.inputs.size(); ++s) {
     OpDesc::Var& slot = op.inputs.emplace_back();

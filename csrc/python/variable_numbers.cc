@@ -120,8 +120,8 @@ inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
   return BothVariables(a, b) ? BinaryOfVariables(op, a, b) : BinarySlow(op, a, b);
 }
 
-// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
-// number of a float64 variable, or make it infinite.
+// x * s and x + s with a Python number are one `scale`, unless a float would round the number of a
+// float64 variable, or make it infinite: Fluid and Paddle read a float from a file.
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();

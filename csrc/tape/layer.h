@@ -39,6 +39,13 @@ struct OpOptions {
   const std::vector<OpenInput>* open = nullptr;  // of a call that DescribeOp writes down
 };
 
+inline bool AnyFloat64(const SlotList<Variable>& list) {
+  for (const Variable* v : list.flat()) {
+    if (v && v->value().dtype() == DType::kFloat64) return true;
+  }
+  return false;
+}
+
 // A call on variables. Outputs are fresh variables, whatever the caller does with them afterwards.
 class EagerCall final : public Caller {
  public:

@@ -248,9 +248,8 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       complete &= present > 0 || call.op->inputs[s].dispensable();
     }
     if (!complete) continue;
-    const Ref<Attrs>* attrs = &(call.same_attrs ? this->attrs()
-                                : call.attrs    ? call.attrs
-                                                : call.op->default_attrs);
+    const bool float64 = call.wide_attrs && AnyFloat64(in);
+    const Ref<Attrs>* attrs = &(call.same_attrs ? this->attrs() : call.AttrsFor(float64));
     Ref<Attrs> computed;
     if (call.attr_fn) {
       computed = Attrs::Make(call.op->attr_table);

@@ -183,7 +183,7 @@ def full_like(x, fill_value, dtype=None, *, device=None):
 
 
 def filled(x, value, what, attrs=()):
-    """fill_any_like with a value that its float32 attribute may not hold."""
+    """fill_any_like; a value that float32 lacks is text, which Fluid and Paddle read too."""
     if _core.holds_symbol(value):
         return ops.fill_any_like(x, value=value, **dict(attrs))
     if isinstance(value, Variable):

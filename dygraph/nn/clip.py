@@ -95,9 +95,8 @@ class ClipGradByValue(Shown):
             merged = _core.merged(gradient)
             value = self.one(_core.rows_value(merged))
             return _core.make_selected_rows(_core.rows(merged), _core.height(merged), value)
-        if str(gradient.dtype) == "float32":
+        if str(gradient.dtype) in ("float32", "float64"):
             return ops.clip(gradient, min=self.min, max=self.max)
-        # The attributes would round the limits to float32.
         low = _core.literal(self.min, gradient.dtype)
         high = _core.literal(self.max, gradient.dtype)
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)

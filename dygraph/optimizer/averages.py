@@ -16,7 +16,7 @@ ops = _core.ops
 
 
 def times(x, factor):
-    """x * factor, exact in x's type: an attribute would be rounded to float32."""
+    """x * factor, as a tensor of its type: other readers of a program find all digits."""
     return ops.scale(x, scale_tensor=_core.to_variable([factor], None, str(x.dtype)))
 
 

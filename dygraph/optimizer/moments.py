@@ -1,7 +1,5 @@
 """Adam and its variants: steps scaled by running moments of the gradient."""
 
-import numpy as np
-
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.optimizer.base import NUMBER, Accumulator, Optimizer
@@ -20,11 +18,6 @@ def _betas(kind, beta1, beta2, epsilon):
     }
 
 
-def _power(beta):
-    """Beta to the power of the number of steps, with beta in float32 as in the operator."""
-    return Accumulator(float(np.float32(beta)), NUMBER)
-
-
 class _WithMoments(Optimizer):
     """Two moments, and the powers of beta1 and beta2."""
 
@@ -32,8 +25,8 @@ class _WithMoments(Optimizer):
         return {
             "Moment1": Accumulator(),
             "Moment2": Accumulator(),
-            "Beta1Pow": _power(self.attributes["beta1"]),
-            "Beta2Pow": _power(self.attributes["beta2"]),
+            "Beta1Pow": Accumulator(self.attributes["beta1"], NUMBER),
+            "Beta2Pow": Accumulator(self.attributes["beta2"], NUMBER),
         }
 
 
@@ -224,7 +217,7 @@ class Adamax(Optimizer):
         return {
             "Moment": Accumulator(),
             "InfNorm": Accumulator(),
-            "Beta1Pow": _power(self.attributes["beta1"]),
+            "Beta1Pow": Accumulator(self.attributes["beta1"], NUMBER),
         }
 
 

@@ -74,8 +74,7 @@ def test_values_and_gradients_are_the_formulas(name):
     x = dygraph.to_variable(X)
     x.stop_gradient = False
     y = layer(x)
-    # attributes are float32
-    np.testing.assert_allclose(y.numpy(), function(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(y.numpy(), function(X), rtol=1e-13, atol=1e-15)
     weights = np.linspace(0.5, 1.5, y.size).reshape(y.shape)
     y.backward(weights)
     slopes = np.zeros_like(X)

@@ -325,7 +325,7 @@ class TestNamesAndRates:
         adam = optimizer.Adam(parameter_list=[a])
         assert adam.operator == "adam" and adam.attributes["beta1"] == 0.9
         kept = adam.accumulators()
-        assert kept["Moment1"] == (0.0, None) and kept["Beta1Pow"] == (np.float32(0.9), (1,))
+        assert kept["Moment1"] == (0.0, None) and kept["Beta1Pow"] == (0.9, (1,))
 
 
 class TestBadInput:

@@ -8,6 +8,7 @@ models need a conversion. ``--print`` shows the operators of this build.
 
 import json
 import pathlib
+import struct
 import sys
 
 RECORDS = pathlib.Path(__file__).parents[1] / "operators"
@@ -26,9 +27,17 @@ def protos():
             for side in ("inputs", "outputs")
         }
         found[name]["attrs"] = {
-            a["name"]: [a["wire_type"], _default(a["default"])] for a in op["attrs"]
+            a["name"]: [a["wire_type"], _default(_on_the_wire(a))] for a in op["attrs"]
         }
     return found
+
+
+def _on_the_wire(attr):
+    """The default as a file holds it: a FLOAT rounds the double of an operator on float64."""
+    value = attr["default"]
+    if attr["wire_type"] != 1:
+        return value
+    return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def _default(value):

@@ -8,7 +8,7 @@
 //     static constexpr bool kHot = false;      // worth a copy for each instruction set
 //     static constexpr bool kFloat = false;    // float32 of integers, as NumPy's and Paddle's
 //     static constexpr int64_t kCost = 1, kGradCost = kCost;  // of one element, in additions
-//     struct Attrs { float threshold = 6.0f; };
+//     struct Attrs { double threshold = 6.0; };
 //     static void Declare(OpDef& op);          // its attributes
 //     template <class T> struct F {
 //       explicit F(const Attrs& a);            // where there are attributes
@@ -161,14 +161,14 @@ struct GradKernel {
 inline RecipeRef Times(GradBuilder& g, RecipeRef a, RecipeRef b) {
   return g.Apply("elementwise_mul", {a, b});
 }
-inline RecipeRef Line(GradBuilder& g, RecipeRef x, float scale, float bias) {
+inline RecipeRef Line(GradBuilder& g, RecipeRef x, RecipeNumber scale, RecipeNumber bias) {
   RecipeRef t = g.Temp();
-  g.Call("scale", {x}, {t}).Attr("scale", scale).Attr("bias", bias);
+  g.Call("scale", {x}, {t}).Number("scale", scale).Number("bias", bias);
   return t;
 }
 // result = scale * a * b
-inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, float scale, RecipeRef result) {
-  g.Call("scale", {Times(g, a, b)}, {result}).Attr("scale", scale);
+inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, RecipeNumber scale, RecipeRef result) {
+  g.Call("scale", {Times(g, a, b)}, {result}).Number("scale", scale);
 }
 
 }  // namespace dygraph::activation

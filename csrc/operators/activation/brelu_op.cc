@@ -11,8 +11,8 @@ struct Brelu : Elementwise {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where t_min < X < t_max, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {
-    float t_min = 0.0f;
-    float t_max = 24.0f;
+    double t_min = 0.0;
+    double t_max = 24.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::t_min, "t_min", "the lower bound")
@@ -21,7 +21,7 @@ struct Brelu : Elementwise {
   template <class T>
   struct F {
     T t_min, t_max;
-    explicit F(const Attrs& a) : t_min(a.t_min), t_max(a.t_max) {}
+    explicit F(const Attrs& a) : t_min(static_cast<T>(a.t_min)), t_max(static_cast<T>(a.t_max)) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Clamp(x, t_min, t_max); }
     DYGRAPH_INLINE T Slope(T x) const { return x > t_min && x < t_max ? T(1) : T(0); }
   };

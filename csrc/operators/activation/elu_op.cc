@@ -12,7 +12,7 @@ struct Elu : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD where X > 0, else alpha * exp(X) * Out@GRAD.";
   struct Attrs {
-    float alpha = 1.0f;
+    double alpha = 1.0;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the depth below 0"); }
   static constexpr bool kHot = true;
@@ -20,7 +20,7 @@ struct Elu : Elementwise {
   template <class T>
   struct F {
     T alpha;
-    explicit F(const Attrs& a) : alpha(a.alpha) {}
+    explicit F(const Attrs& a) : alpha(static_cast<T>(a.alpha)) {}
     DYGRAPH_INLINE T operator()(T x) const { return x > T(0) ? x : alpha * kernels::Expm1(x); }
     DYGRAPH_INLINE T Slope(T x) const { return x > T(0) ? T(1) : alpha * kernels::Exp(x); }
   };

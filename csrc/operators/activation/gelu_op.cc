@@ -54,13 +54,19 @@ struct Gelu : Elementwise {
     if (!g.attrs<Attrs>().approximate) {  // density(X) (2 - X^2)
       RecipeRef density = g.Apply("exp", {g.ApplyScale(square, -0.5f)});
       RecipeRef tilt = Line(g, square, -1.0f, 2.0f);
-      return Finish(g, Times(g, product, density), tilt, static_cast<float>(kDensity), result);
+      return Finish(g, Times(g, product, density), tilt, kDensity, result);
     }
     // s (1 - s) (2 w + X (v + w^2 (1 - 2 s))) with s = sigmoid(z), w = z', v = z''
-    const float inner = static_cast<float>(2 * kInner), cubic = static_cast<float>(kCubic);
+    const double inner = 2 * kInner, cubic = kCubic;
+    auto times = [&](int factor) {  // factor * cubic * inner
+      return WorkOut([&](auto one) {
+        using T = decltype(one);
+        return static_cast<T>(factor) * static_cast<T>(cubic) * static_cast<T>(inner);
+      });
+    };
     RecipeRef z = g.ApplyScale(Times(g, x, Line(g, square, cubic, 1.0f)), inner);
-    RecipeRef s = g.Apply("sigmoid", {z}), w = Line(g, square, 3 * cubic * inner, inner);
-    RecipeRef v = g.ApplyScale(x, 6 * cubic * inner), curved = g.Temp();
+    RecipeRef s = g.Apply("sigmoid", {z}), w = Line(g, square, times(3), inner);
+    RecipeRef v = g.ApplyScale(x, times(6)), curved = g.Temp();
     g.Call("sigmoid_grad", {s, product}, {curved});
     RecipeRef turn = Times(g, g.Apply("square", {w}), Line(g, s, -2.0f, 1.0f));
     RecipeRef inside = g.Apply("elementwise_add", {v, turn});

@@ -11,7 +11,7 @@ struct HardShrink : Elementwise {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where |X| > threshold, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {
-    float threshold = 0.5f;
+    double threshold = 0.5;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "what is no larger becomes 0");
@@ -19,7 +19,7 @@ struct HardShrink : Elementwise {
   template <class T>
   struct F {
     T threshold;
-    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    explicit F(const Attrs& a) : threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const { return x >= -threshold && x <= threshold ? T(0) : x; }
     DYGRAPH_INLINE T Slope(T x) const { return x >= -threshold && x <= threshold ? T(0) : T(1); }
   };

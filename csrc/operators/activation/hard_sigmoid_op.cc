@@ -13,8 +13,8 @@ struct HardSigmoid : Elementwise {
   static constexpr bool kFromOut = true, kHot = true;
   static constexpr int64_t kCost = 1;
   struct Attrs {
-    float slope = 0.2f;
-    float offset = 0.5f;
+    double slope = 0.2;
+    double offset = 0.5;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::slope, "slope", "the slope between the two bends")
@@ -23,7 +23,7 @@ struct HardSigmoid : Elementwise {
   template <class T>
   struct F {
     T slope, offset;
-    explicit F(const Attrs& a) : slope(a.slope), offset(a.offset) {}
+    explicit F(const Attrs& a) : slope(static_cast<T>(a.slope)), offset(static_cast<T>(a.offset)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return kernels::Clamp(slope * x + offset, T(0), T(1));
     }

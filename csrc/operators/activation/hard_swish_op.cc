@@ -14,9 +14,9 @@ struct HardSwish : Elementwise {
       "scale * Out@GRAD above.";
   static constexpr int64_t kCost = 4;
   struct Attrs {
-    float threshold = 6.0f;
-    float scale = 6.0f;
-    float offset = 3.0f;
+    double threshold = 6.0;
+    double scale = 6.0;
+    double offset = 3.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "the height at which X + offset is cut")
@@ -26,7 +26,10 @@ struct HardSwish : Elementwise {
   template <class T>
   struct F {
     T threshold, scale, offset;
-    explicit F(const Attrs& a) : threshold(a.threshold), scale(a.scale), offset(a.offset) {}
+    explicit F(const Attrs& a)
+        : threshold(static_cast<T>(a.threshold)),
+          scale(static_cast<T>(a.scale)),
+          offset(static_cast<T>(a.offset)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return x * kernels::Clamp(x + offset, T(0), threshold) / scale;
     }
@@ -40,8 +43,14 @@ struct HardSwish : Elementwise {
     RecipeRef middle = g.Temp();  // the product between the bends
     g.Call("brelu_grad", {x, product}, {middle})
         .Attr("t_min", -a.offset)
-        .Attr("t_max", a.threshold - a.offset);
-    g.Call("scale", {middle}, {result}).Attr("scale", 2.0f / a.scale);
+        .Number("t_max", WorkOut([&](auto one) {
+                  using T = decltype(one);
+                  return static_cast<T>(a.threshold) - static_cast<T>(a.offset);
+                }));
+    g.Call("scale", {middle}, {result}).Number("scale", WorkOut([&](auto one) {
+                                                 using T = decltype(one);
+                                                 return T(2) / static_cast<T>(a.scale);
+                                               }));
   }
 };
 

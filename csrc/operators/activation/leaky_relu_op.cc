@@ -13,13 +13,13 @@ struct LeakyRelu : Elementwise {
   static constexpr bool kHot = true;
   static constexpr int64_t kCost = 1;
   struct Attrs {
-    float alpha = 0.02f;
+    double alpha = 0.02;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the slope below 0"); }
   template <class T>
   struct F {
     T alpha;
-    explicit F(const Attrs& a) : alpha(a.alpha) {}
+    explicit F(const Attrs& a) : alpha(static_cast<T>(a.alpha)) {}
     DYGRAPH_INLINE T operator()(T x) const { return x > T(0) ? x : alpha * x; }
     DYGRAPH_INLINE T Slope(T x) const { return x > T(0) ? T(1) : alpha; }
   };

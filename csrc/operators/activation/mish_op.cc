@@ -15,7 +15,7 @@ struct Mish : Elementwise {
       "X@GRAD = Out@GRAD * (t + X * s * (1 - t^2)) with t = tanh(log(1 + exp(X))) and s = 1 / (1 + "
       "exp(-X)).";
   struct Attrs {
-    float threshold = 20.0f;
+    double threshold = 20.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "from where on log(1 + exp(X)) is X");
@@ -25,7 +25,7 @@ struct Mish : Elementwise {
   template <class T>
   struct F {
     T threshold;
-    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    explicit F(const Attrs& a) : threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return x > threshold ? x * kernels::Tanh(x) : kernels::Mish(x);
     }

@@ -13,13 +13,13 @@ struct Relu6 : Elementwise {
   static constexpr bool kFromOut = true;
   static constexpr int64_t kCost = 2;
   struct Attrs {
-    float threshold = 6.0f;
+    double threshold = 6.0;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::threshold, "threshold", "the upper bound"); }
   template <class T>
   struct F {
     T threshold;
-    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    explicit F(const Attrs& a) : threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Clamp(x, T(0), threshold); }
     DYGRAPH_INLINE T Slope(T y) const { return y > T(0) && y < threshold ? T(1) : T(0); }
   };

@@ -13,8 +13,8 @@ struct Selu : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = scale * Out@GRAD where X > 0, else scale * alpha * exp(X) * Out@GRAD.";
   struct Attrs {
-    float scale = 1.0507009873554804934193349852946f;
-    float alpha = 1.6732632423543772848170429916717f;
+    double scale = 1.0507009873554804934193349852946;
+    double alpha = 1.6732632423543772848170429916717;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::scale, "scale", "the factor of all")
@@ -25,7 +25,7 @@ struct Selu : Elementwise {
   template <class T>
   struct F {
     T scale, alpha;
-    explicit F(const Attrs& a) : scale(a.scale), alpha(a.alpha) {}
+    explicit F(const Attrs& a) : scale(static_cast<T>(a.scale)), alpha(static_cast<T>(a.alpha)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return scale * (x > T(0) ? x : alpha * kernels::Expm1(x));
     }
@@ -37,7 +37,11 @@ struct Selu : Elementwise {
     RecipeRef below = g.ApplyScale(g.Apply("relu", {g.ApplyScale(x, -1.0f)}), -1.0f);
     RecipeRef kept = g.Temp();  // the product where X < 0
     g.Call("relu_grad", {g.ApplyScale(x, -1.0f), product}, {kept});
-    Finish(g, kept, g.Apply("exp", {below}), g.attrs<Attrs>().scale * g.attrs<Attrs>().alpha,
+    const Attrs& a = g.attrs<Attrs>();
+    Finish(g, kept, g.Apply("exp", {below}), WorkOut([&](auto one) {
+             using T = decltype(one);
+             return static_cast<T>(a.scale) * static_cast<T>(a.alpha);
+           }),
            result);
   }
 };

@@ -12,7 +12,7 @@ struct SoftRelu : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD / (1 + exp(-X)) where |X| < threshold, else 0.";
   struct Attrs {
-    float threshold = 40.0f;
+    double threshold = 40.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "X is cut to this size");
@@ -20,7 +20,7 @@ struct SoftRelu : Elementwise {
   template <class T>
   struct F {
     T threshold;
-    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    explicit F(const Attrs& a) : threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       T z = kernels::Clamp(x, -threshold, threshold);
       return (z > T(0) ? z : z == z ? T(0) : z) + std::log1p(kernels::Exp(-kernels::Abs(z)));
@@ -30,7 +30,7 @@ struct SoftRelu : Elementwise {
     }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
-    float t = g.attrs<Attrs>().threshold;
+    const double t = g.attrs<Attrs>().threshold;
     RecipeRef curved = g.Temp();
     g.Call("sigmoid_grad", {g.Apply("sigmoid", {x}), product}, {curved});
     g.Call("brelu_grad", {x, curved}, {result}).Attr("t_min", -t).Attr("t_max", t);

@@ -14,8 +14,8 @@ struct Softplus : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD / (1 + exp(-beta * X)), Out@GRAD itself where beta * X > threshold.";
   struct Attrs {
-    float beta = 1.0f;
-    float threshold = 20.0f;
+    double beta = 1.0;
+    double threshold = 20.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::beta, "beta", "how sharply it bends")
@@ -26,7 +26,8 @@ struct Softplus : Elementwise {
   template <class T>
   struct F {
     T beta, threshold;
-    explicit F(const Attrs& a) : beta(a.beta), threshold(a.threshold) {}
+    explicit F(const Attrs& a)
+        : beta(static_cast<T>(a.beta)), threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       T z = beta * x;
       return z > threshold ? x : kernels::Softplus(z) / beta;
@@ -41,7 +42,7 @@ struct Softplus : Elementwise {
     RecipeRef t = g.Temp(), z = Line(g, x, a.beta, 0.0f), below = g.Temp();
     g.Call("sigmoid_grad", {g.Apply("sigmoid", {z}), product}, {t});
     g.Call("brelu_grad", {z, t}, {below})
-        .Attr("t_min", -std::numeric_limits<float>::infinity())
+        .Attr("t_min", -std::numeric_limits<double>::infinity())
         .Attr("t_max", a.threshold);
     g.Call("scale", {below}, {result}).Attr("scale", a.beta);
   }

@@ -12,7 +12,7 @@ struct Softshrink : Elementwise {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where |X| > lambda, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {
-    float lambda = 0.5f;
+    double lambda = 0.5;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::lambda, "lambda", "what is no larger becomes 0");
@@ -20,7 +20,7 @@ struct Softshrink : Elementwise {
   template <class T>
   struct F {
     T lambda;
-    explicit F(const Attrs& a) : lambda(a.lambda) {}
+    explicit F(const Attrs& a) : lambda(static_cast<T>(a.lambda)) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return x > lambda ? x - lambda : x < -lambda ? x + lambda : x == x ? T(0) : x;
     }

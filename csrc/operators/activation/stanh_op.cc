@@ -11,8 +11,8 @@ struct Stanh : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * scale_a * scale_b * (1 - tanh(scale_a * X)^2).";
   struct Attrs {
-    float scale_a = 0.67f;
-    float scale_b = 1.7159f;
+    double scale_a = 0.67;
+    double scale_b = 1.7159;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::scale_a, "scale_a", "the factor of X")
@@ -21,7 +21,8 @@ struct Stanh : Elementwise {
   template <class T>
   struct F {
     T scale_a, scale_b;
-    explicit F(const Attrs& a) : scale_a(a.scale_a), scale_b(a.scale_b) {}
+    explicit F(const Attrs& a)
+        : scale_a(static_cast<T>(a.scale_a)), scale_b(static_cast<T>(a.scale_b)) {}
     DYGRAPH_INLINE T operator()(T x) const { return scale_b * kernels::Tanh(scale_a * x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T t = kernels::Tanh(scale_a * x);
@@ -32,7 +33,12 @@ struct Stanh : Elementwise {
     const Attrs& a = g.attrs<Attrs>();
     RecipeRef t = g.Apply("tanh", {g.ApplyScale(x, a.scale_a)}), curved = g.Temp();
     g.Call("tanh_grad", {t, product}, {curved});
-    Finish(g, curved, t, -2.0f * a.scale_a * a.scale_a * a.scale_b, result);
+    Finish(g, curved, t, WorkOut([&](auto one) {
+             using T = decltype(one);
+             const T scale_a = static_cast<T>(a.scale_a);
+             return T(-2) * scale_a * scale_a * static_cast<T>(a.scale_b);
+           }),
+           result);
   }
 };
 

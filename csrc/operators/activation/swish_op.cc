@@ -13,7 +13,7 @@ struct Swish : Elementwise {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (s + beta * X * s * (1 - s)) with s = 1 / (1 + exp(-beta * X)).";
   struct Attrs {
-    float beta = 1.0f;
+    double beta = 1.0;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::beta, "beta", "how sharply it bends"); }
   static constexpr bool kHot = true;
@@ -21,7 +21,7 @@ struct Swish : Elementwise {
   template <class T>
   struct F {
     T beta;
-    explicit F(const Attrs& a) : beta(a.beta) {}
+    explicit F(const Attrs& a) : beta(static_cast<T>(a.beta)) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Gated(x, beta * x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T z = beta * x, s = kernels::Sigmoid(z);
@@ -30,7 +30,7 @@ struct Swish : Elementwise {
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
     // beta s (1 - s) (2 + beta X (1 - 2 s)) with s = sigmoid(beta X)
-    const float beta = g.attrs<Attrs>().beta;
+    const double beta = g.attrs<Attrs>().beta;
     RecipeRef s = g.Apply("sigmoid", {g.ApplyScale(x, beta)}), curved = g.Temp();
     g.Call("sigmoid_grad", {s, product}, {curved});
     RecipeRef tilt = Line(g, Times(g, x, Line(g, s, -2.0f, 1.0f)), beta, 2.0f);

@@ -11,7 +11,7 @@ struct ThresholdedRelu : Elementwise {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where X > threshold, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {
-    float threshold = 1.0f;
+    double threshold = 1.0;
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "where the line begins");
@@ -19,7 +19,7 @@ struct ThresholdedRelu : Elementwise {
   template <class T>
   struct F {
     T threshold;
-    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    explicit F(const Attrs& a) : threshold(static_cast<T>(a.threshold)) {}
     DYGRAPH_INLINE T operator()(T x) const { return x > threshold || x != x ? x : T(0); }
     DYGRAPH_INLINE T Slope(T x) const { return x > threshold ? T(1) : T(0); }
   };

@@ -12,8 +12,8 @@ namespace {
 constexpr int kX = 0, kMin = 1, kMax = 2, kOut = 0;
 
 struct ClipAttrs {
-  float min = -std::numeric_limits<float>::infinity();
-  float max = std::numeric_limits<float>::infinity();
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
 };
 
 void CheckOrder(double min, double max) {
@@ -33,7 +33,9 @@ void DefineClip(OpDef& op) {
       .Attr(&ClipAttrs::max, "max", "the upper bound, at least min")
       .Shape([](InferContext& ctx) {
         const auto& a = ctx.attrs<ClipAttrs>();
-        if (!ctx.HasInput(kMin) && !ctx.HasInput(kMax)) CheckOrder(a.min, a.max);
+        const DType type = ctx.dtype(kX);
+        if (!ctx.HasInput(kMin) && !ctx.HasInput(kMax))
+          CheckOrder(NumberFor(type, a.min), NumberFor(type, a.max));
         ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));
       })
       .KernelDTypeOf(kX)
@@ -49,7 +51,7 @@ struct Bounds {
   T low, high;
   explicit Bounds(const KernelContext& ctx) {
     const auto& a = ctx.attrs<ClipAttrs>();
-    double bound[] = {a.min, a.max};
+    double bound[] = {NumberFor<T>(a.min), NumberFor<T>(a.max)};
     for (int i = 0; i < 2; ++i) {
       const Tensor* t = ctx.InOrNull(kMin + i);
       if (!t) continue;

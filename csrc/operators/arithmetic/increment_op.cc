@@ -8,7 +8,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct IncrementAttrs {
-  float step = 1.0f;
+  double step = 1.0;
 };
 
 void InferShape(InferContext& ctx) {
@@ -36,7 +36,7 @@ template <class T>
 struct IncrementKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    T step = kernels::Convert<T>(ctx.attrs<IncrementAttrs>().step);
+    T step = kernels::Convert<T>(NumberFor<T>(ctx.attrs<IncrementAttrs>().step));
     *ctx.Out(kOut).mutable_data<T>() = kernels::Plus(*x.data<T>(), step);
   }
 };

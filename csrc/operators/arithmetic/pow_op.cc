@@ -13,12 +13,13 @@ constexpr int kX = 0, kFactorTensor = 1, kOut = 0;
 constexpr int64_t kPowCost = 24;
 
 struct PowAttrs {
-  float factor = 1.0f;
+  double factor = 1.0;
 };
 
+template <class T>
 double FactorOf(const KernelContext& ctx, int slot) {
   const Tensor* t = ctx.InOrNull(slot);
-  if (!t) return ctx.attrs<PowAttrs>().factor;
+  if (!t) return NumberFor<T>(ctx.attrs<PowAttrs>().factor);
   ENFORCE(t->numel() == 1, InvalidArgument, "FactorTensor must have one element, got shape ",
           t->dims());
   return Item(*t);
@@ -65,7 +66,7 @@ template <class T>
 struct FactorPowKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    double e = FactorOf(ctx, kFactorTensor);
+    double e = FactorOf<T>(ctx, kFactorTensor);
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
@@ -112,12 +113,11 @@ void DefinePowGrad(OpDef& op) {
           g.Call("scale", {slope, factor}, {g.InputGrad(kX)});
           return;
         }
+        const double e = g.attrs<PowAttrs>().factor;
         g.Call("pow_grad", {g.Input(kX), {}, product}, {slope})
-            .AttrsFrom([](const void* forward, void* backward) {
-              static_cast<PowAttrs*>(backward)->factor =
-                  static_cast<const PowAttrs*>(forward)->factor - 1;
-            });
-        g.Call("scale", {slope}, {g.InputGrad(kX)}).Attr("scale", g.attrs<PowAttrs>().factor);
+            .Number("factor",
+                    WorkOut([e](auto one) { return static_cast<decltype(one)>(e) - one; }));
+        g.Call("scale", {slope}, {g.InputGrad(kX)}).Attr("scale", e);
       });
 }
 
@@ -125,7 +125,7 @@ template <class T>
 struct FactorPowGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    double e = FactorOf(ctx, kFactorTensor);
+    double e = FactorOf<T>(ctx, kFactorTensor);
     T t = static_cast<T>(e);
     T* to = ctx.Out(kXGrad).mutable_data<T>();
     if (e == 0) return kernels::Fill(to, x.numel(), T(0));

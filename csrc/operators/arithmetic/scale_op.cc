@@ -10,8 +10,8 @@ namespace {
 constexpr int kX = 0, kScaleTensor = 1, kOut = 0;
 
 struct ScaleAttrs {
-  float scale = 1.0f;
-  float bias = 0.0f;
+  double scale = 1.0;
+  double bias = 0.0;
   bool bias_after_scale = true;
 };
 
@@ -62,7 +62,7 @@ struct ScaleKernel {
   static void Compute(KernelContext& ctx) {
     if (ctx.InValue(kX).is_array()) return ScaleElements(ctx);
     if (!ctx.IsRows(kX)) return Scale(ctx, ctx.In(kX), &ctx.Out(kOut));
-    ENFORCE(ctx.attrs<ScaleAttrs>().bias == 0, InvalidArgument,
+    ENFORCE(NumberFor<T>(ctx.attrs<ScaleAttrs>().bias) == 0, InvalidArgument,
             "bias must be 0 where X is selected rows, whose other rows stand for zeros, got ",
             ctx.attrs<ScaleAttrs>().bias);
     const SelectedRows& x = ctx.InRows(kX);
@@ -74,7 +74,8 @@ struct ScaleKernel {
   // The elements are the same ones where nothing changes.
   static void ScaleElements(KernelContext& ctx) {
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
-    if (a.scale == 1 && a.bias == 0 && !ctx.HasInput(kScaleTensor)) return;
+    if (NumberFor<T>(a.scale) == 1 && NumberFor<T>(a.bias) == 0 && !ctx.HasInput(kScaleTensor))
+      return;
     for (Tensor& t : ctx.OutValue(kOut).MutableArray().items) {
       if (!t.has_data()) continue;
       Tensor scaled(t.dims(), t.dtype(), ctx.place());
@@ -87,13 +88,14 @@ struct ScaleKernel {
   static void Scale(const KernelContext& ctx, const Tensor& x, Tensor* out) {
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
     using C = std::conditional_t<std::is_integral_v<T>, double, T>;
-    C scale = a.scale;
+    C scale = NumberFor<T>(a.scale);
     if (const Tensor* t = ctx.InOrNull(kScaleTensor)) {
       ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ",
               t->dims());
       scale = static_cast<C>(Item(*t));
     }
-    C bias = a.bias_after_scale ? C(a.bias) : scale * C(a.bias);
+    const C summand = NumberFor<T>(a.bias);
+    C bias = a.bias_after_scale ? summand : scale * summand;
     T* y = out->mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
       if (scale == std::floor(scale) && bias == std::floor(bias) && std::abs(scale) < 1e18 &&

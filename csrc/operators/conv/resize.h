@@ -19,7 +19,7 @@ struct Attrs {
   int32_t out_d = 0;
   int32_t out_h = 0;
   int32_t out_w = 0;
-  float scale = 0;
+  double scale = 0;
   std::string interp_method = "bilinear";
   bool align_corners = true;
   int32_t align_mode = 1;
@@ -57,7 +57,7 @@ std::vector<int64_t> OutSizes(InferContext& ctx) {
     if (!given.known) return std::vector<int64_t>(Op::kAxes, -1);
     out.assign(given.values.begin(), given.values.end());
   } else {
-    float scale = a.scale;
+    float scale = static_cast<float>(a.scale);  // the same sizes for every type of elements
     if (ctx.HasInput(kScale)) {
       const Tensor& t = ctx.value(kScale).tensor();
       if (!t.has_data()) return std::vector<int64_t>(Op::kAxes, -1);

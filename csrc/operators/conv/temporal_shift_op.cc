@@ -12,7 +12,7 @@ constexpr int kX = 0, kOut = 0;
 
 struct TemporalShiftAttrs {
   int32_t seg_num = 1;
-  float shift_ratio = 0.25f;
+  double shift_ratio = 0.25;
   std::string data_format = "NCHW";
   bool last() const { return data_format == "NHWC"; }
 };
@@ -53,8 +53,9 @@ template <class T>
 void Shift(const Tensor& x, const TemporalShiftAttrs& a, int way, Tensor* out) {
   const Dims& d = x.dims();
   int64_t frames = a.seg_num, channels = a.last() ? d[3] : d[1];
-  int64_t first = static_cast<int64_t>(static_cast<float>(channels) * a.shift_ratio);
-  int64_t second = static_cast<int64_t>(static_cast<float>(channels) * 2 * a.shift_ratio);
+  const float ratio = static_cast<float>(a.shift_ratio);  // the same channels for every type
+  int64_t first = static_cast<int64_t>(static_cast<float>(channels) * ratio);
+  int64_t second = static_cast<int64_t>(static_cast<float>(channels) * 2 * ratio);
   const T* from = x.data<T>();
   T* to = out->mutable_data<T>();
   // A frame is `pieces` times the channels in three runs that move alike, each `size` long.

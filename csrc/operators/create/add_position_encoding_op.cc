@@ -8,7 +8,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct AddPositionEncodingAttrs {
-  float alpha = 1.0f, beta = 1.0f;
+  double alpha = 1.0, beta = 1.0;
 };
 
 void DefineAddPositionEncoding(OpDef& op) {
@@ -49,7 +49,8 @@ struct AddPositionEncodingKernel {
     if (in.numel() == 0) return;
     int64_t width = in.dim(in.rank() - 1), half = width / 2;
     const T* x = in.data<T>();
-    T *y = ctx.Out(kOut).mutable_data<T>(), alpha = a.alpha, beta = a.beta;
+    T *y = ctx.Out(kOut).mutable_data<T>(), alpha = static_cast<T>(a.alpha),
+      beta = static_cast<T>(a.beta);
     std::vector<double> rate(half);
     for (int64_t j = 0; j < half; ++j)
       rate[j] = half > 1 ? std::pow(10000.0, -static_cast<double>(j) / (half - 1)) : 1e-4;

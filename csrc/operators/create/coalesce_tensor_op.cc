@@ -13,7 +13,7 @@ struct CoalesceTensorAttrs {
   DType dtype = DType::kFloat32;
   bool copy_data = false;
   bool set_constant = false;
-  float constant = 0.0f;
+  double constant = 0.0;
   bool check_name = false;
 };
 
@@ -78,7 +78,7 @@ struct CoalesceTensorKernel {
       total += Padded(ctx.In(kInput, i).numel(), a.dtype);
     Tensor fused({total}, a.dtype, ctx.place());
     T* to = fused.mutable_data<T>();
-    kernels::Fill(to, total, a.set_constant ? static_cast<T>(a.constant) : T(0));
+    kernels::Fill(to, total, a.set_constant ? static_cast<T>(NumberFor<T>(a.constant)) : T(0));
     int64_t at = 0;
     for (int i = 0; i < ctx.InputCount(kInput); ++i) {
       const Tensor& x = ctx.In(kInput, i);

@@ -7,7 +7,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct FillAnyLikeAttrs {
-  float value = 0.0f;
+  double value = 0.0;
   std::string str_value;
   DType dtype = DType::kUnset;
 };

@@ -10,7 +10,7 @@ struct FillLikeAttrs {
   int32_t input_dim_idx = 0;
   int32_t output_dim_idx = 0;
   DType dtype = DType::kFloat32;
-  float value = 0.0f;
+  double value = 0.0;
   std::string str_value;
   bool force_cpu = false;
 };

@@ -8,7 +8,7 @@ constexpr int kValueTensor = 0, kShapeTensor = 1, kShapeTensorList = 2, kOut = 0
 struct FillConstantAttrs {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;
-  float value = 0.0f;
+  double value = 0.0;
   std::string str_value;
   bool force_cpu = false;
 };

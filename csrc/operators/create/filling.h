@@ -41,8 +41,8 @@ T Parsed(const std::string& text) {
 
 // The value of the attributes value and str_value, of which the second wins.
 template <class T>
-T FillValue(float value, const std::string& str_value) {
-  return str_value.empty() ? kernels::Convert<T>(value) : Parsed<T>(str_value);
+T FillValue(double value, const std::string& str_value) {
+  return str_value.empty() ? kernels::Convert<T>(NumberFor<T>(value)) : Parsed<T>(str_value);
 }
 
 }  // namespace dygraph

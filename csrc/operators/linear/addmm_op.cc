@@ -9,8 +9,8 @@ namespace {
 constexpr int kInput = 0, kX = 1, kY = 2, kOut = 0;
 
 struct AddmmAttrs {
-  float Alpha = 1.0f;
-  float Beta = 1.0f;
+  double Alpha = 1.0;
+  double Beta = 1.0;
 };
 
 void InferShape(InferContext& ctx) {

@@ -9,7 +9,7 @@ constexpr int kX = 0, kY = 1, kOut = 0;
 struct MatmulAttrs {
   bool transpose_X = false;
   bool transpose_Y = false;
-  float alpha = 1.0f;
+  double alpha = 1.0;
   std::vector<int32_t> fused_reshape_Out, fused_transpose_Out;
   int32_t head_number = 1;
 };

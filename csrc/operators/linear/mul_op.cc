@@ -10,9 +10,9 @@ struct MulAttrs {
   int32_t x_num_col_dims = 1;
   int32_t y_num_col_dims = 1;
   bool use_mkldnn = false;
-  float scale_x = 1.0f;
+  double scale_x = 1.0;
   std::vector<float> scale_y = {1.0f};
-  float scale_out = 1.0f;
+  double scale_out = 1.0;
   bool force_fp32_output = false;
 };
 

@@ -13,9 +13,9 @@ constexpr int kQuery = 0, kKey = 1, kValue = 2, kMask = 3, kOut = 0, kLogTotal =
 
 struct AttentionAttrs {
   int32_t num_heads = 0;
-  float scale = 0.0f;
+  double scale = 0.0;
   bool is_causal = false;
-  float dropout_prob = 0.0f;
+  double dropout_prob = 0.0;
   bool is_test = false;
   int32_t seed = 0;
   bool drops() const { return dropout_prob > 0 && !is_test; }
@@ -206,7 +206,7 @@ struct Heads {
     at.mask = &mask;
     mask.causal = attrs.is_causal;
     if (const Tensor* m = ctx.InOrNull(kMask)) Place(*m, q.dims());
-    if (attrs.drops()) at.dropout = attrs.dropout_prob;
+    if (attrs.drops()) at.dropout = NumberFor<T>(attrs.dropout_prob);
     sequences = Sequences(q, k, v);
   }
 

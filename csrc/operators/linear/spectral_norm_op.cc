@@ -16,7 +16,7 @@ constexpr int kMostIterations = 100000;
 struct SpectralNormAttrs {
   int32_t dim = 0;
   int32_t power_iters = 1;
-  float eps = 1e-12f;
+  double eps = 1e-12;
 };
 
 void CheckInputs(InferContext& ctx) {
@@ -84,20 +84,20 @@ struct Matrix {
         CheckInterrupt();
         for (int64_t c = 0; c < columns; ++c) v[c] += w[r * columns + c] * u[r];
       }
-      Normalise(&v, a.eps);
+      Normalise(&v, NumberFor<T>(a.eps));
       for (int64_t r = 0; r < rows; ++r) {
         CheckInterrupt();
         u[r] = 0;
         for (int64_t c = 0; c < columns; ++c) u[r] += w[r * columns + c] * v[c];
       }
-      Normalise(&u, a.eps);
+      Normalise(&u, NumberFor<T>(a.eps));
     }
     sigma = Along(w);
   }
-  static void Normalise(std::vector<double>* x, float eps) {
+  static void Normalise(std::vector<double>* x, double eps) {
     double squares = 0;
     for (double e : *x) squares += e * e;
-    double length = std::sqrt(squares) + static_cast<double>(eps);
+    double length = std::sqrt(squares) + eps;
     for (double& e : *x) e /= length;
   }
   // A tensor of Weight's shape as a matrix, and back.

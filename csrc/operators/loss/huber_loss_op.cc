@@ -5,7 +5,7 @@ namespace dygraph::difference_loss {
 namespace {
 
 struct HuberAttrs {
-  float delta = 1.0f;
+  double delta = 1.0;
 };
 
 struct HuberLoss {
@@ -17,7 +17,7 @@ struct HuberLoss {
   static void AddAttrs(OpDef& op) {
     op.Attr(&HuberAttrs::delta, "delta", "where the square ends, above 0",
             [](const std::string& name, const AttrValue& value) {
-              float v = std::get<float>(value);
+              const double v = NumberOf(value);
               ENFORCE(v > 0, InvalidArgument, name, " must be above 0, got ", v);
             });
   }

@@ -8,7 +8,7 @@ namespace {
 constexpr int kX = 0, kPriorDist = 1, kOut = 0;
 
 struct LabelSmoothAttrs {
-  float epsilon = 0.0f;
+  double epsilon = 0.0;
 };
 
 void InferShape(InferContext& ctx) {

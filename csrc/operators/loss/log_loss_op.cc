@@ -5,7 +5,7 @@ namespace dygraph::pointwise_loss {
 namespace {
 
 struct LogLossAttrs {
-  float epsilon = 1e-4f;
+  double epsilon = 1e-4;
 };
 
 struct LogLoss {

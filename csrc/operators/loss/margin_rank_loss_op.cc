@@ -5,7 +5,7 @@ namespace dygraph::difference_loss {
 namespace {
 
 struct MarginAttrs {
-  float margin = 0.0f;
+  double margin = 0.0;
 };
 
 struct MarginRankLoss {

@@ -11,7 +11,7 @@ namespace {
 constexpr int kX = 0, kY = 1, kInside = 2, kOutside = 3, kDiff = 0, kOut = 1;
 
 struct SmoothL1Attrs {
-  float sigma = 1.0f;
+  double sigma = 1.0;
 };
 
 // The inputs agree; gives Out's shape, one loss for each row.

@@ -5,8 +5,8 @@ namespace dygraph::pointwise_loss {
 namespace {
 
 struct TeacherAttrs {
-  float soft_max_up_bound = 15.0f;
-  float soft_max_lower_bound = -15.0f;
+  double soft_max_up_bound = 15.0;
+  double soft_max_lower_bound = -15.0;
 };
 
 struct TeacherLoss {

@@ -17,8 +17,8 @@
 namespace dygraph::batch_norm {
 
 struct BatchNormAttrs {
-  float momentum = 0.9f;
-  float epsilon = 1e-5f;
+  double momentum = 0.9;
+  double epsilon = 1e-5;
   std::string data_layout = "NCHW";
   bool is_test = false;
   bool use_global_stats = false;
@@ -161,7 +161,7 @@ inline bool MakeEpilogue(const Call& call, const Slots& slots, bool relu, Epilog
   to->made_of = std::move(made_of);
   to->vectors.resize(3 * n);
   const std::vector<double> mean(lists[2], lists[2] + n), variance(lists[3], lists[3] + n);
-  FillVectors(mean.data(), variance.data(), lists[0], lists[1], static_cast<double>(a.epsilon), n,
+  FillVectors(mean.data(), variance.data(), lists[0], lists[1], NumberFor<float>(a.epsilon), n,
               to->vectors.data());
   return true;
 }
@@ -184,13 +184,13 @@ void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentu
   const T* scale = ctx.In(slots.scale).template data<T>();
   const T* bias = ctx.In(slots.bias).template data<T>();
   Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
+  const double epsilon = NumberFor<T>(a.epsilon);
   std::vector<T> vectors(4 * n);
-  FillVectors(m.data(), v.data(), scale, bias, static_cast<double>(a.epsilon), n, vectors.data());
+  FillVectors(m.data(), v.data(), scale, bias, epsilon, n, vectors.data());
   for (int64_t c = 0; c < n; ++c) {
     if (saved_mean) saved_mean->mutable_data<T>()[c] = static_cast<T>(m[c]);
     if (saved_variance) {
-      saved_variance->mutable_data<T>()[c] =
-          static_cast<T>(1 / std::sqrt(v[c] + static_cast<double>(a.epsilon)));
+      saved_variance->mutable_data<T>()[c] = static_cast<T>(1 / std::sqrt(v[c] + epsilon));
     }
   }
   T* y = ctx.Out(kY).template mutable_data<T>();

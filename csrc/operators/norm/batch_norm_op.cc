@@ -46,9 +46,10 @@ void DefineBatchNorm(OpDef& op) {
 template <class T>
 struct BatchNormKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor* momentum = ctx.InOrNull(kMomentum);
-    batch_norm::Normalize<T>(ctx, kSlots, false,
-                             momentum ? Item(*momentum) : ctx.attrs<BatchNormAttrs>().momentum);
+    const Tensor* given = ctx.InOrNull(kMomentum);
+    const double momentum =
+        given ? Item(*given) : NumberFor<T>(ctx.attrs<BatchNormAttrs>().momentum);
+    batch_norm::Normalize<T>(ctx, kSlots, false, momentum);
   }
 };
 
@@ -139,7 +140,7 @@ struct BatchNormThird {
         return (j / s.inner * s.channels + c) * s.inner + j % s.inner;
       };
       if (!a.global()) {
-        row_norm::grad_grad::RunRow(p, s.count(), true, static_cast<double>(a.epsilon), place,
+        row_norm::grad_grad::RunRow(p, s.count(), true, NumberFor(x.dtype(), a.epsilon), place,
                                     [c](int64_t) { return c; });
         continue;
       }

@@ -11,9 +11,9 @@ constexpr int kScaleW = 0, kBias = 1, kX = 2, kBatchSize = 3, kBatchSum = 4, kBa
 constexpr int kY = 0, kMeans = 1, kScales = 2;
 
 struct DataNormAttrs {
-  float epsilon = 1e-4f;
+  double epsilon = 1e-4;
   int32_t slot_dim = -1;
-  float summary_decay_rate = 0.9999999f;
+  double summary_decay_rate = 0.9999999;
   bool enable_scale_and_shift = false;
   std::string data_layout = "NCHW";
   bool sync_stats = false;

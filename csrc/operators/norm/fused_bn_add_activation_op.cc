@@ -44,7 +44,8 @@ void DefineFusedBnAddActivation(OpDef& op) {
 template <class T>
 struct FusedBnAddActivationKernel {
   static void Compute(KernelContext& ctx) {
-    batch_norm::Normalize<T>(ctx, kSlots, true, ctx.attrs<batch_norm::BatchNormAttrs>().momentum);
+    const auto& a = ctx.attrs<batch_norm::BatchNormAttrs>();
+    batch_norm::Normalize<T>(ctx, kSlots, true, NumberFor<T>(a.momentum));
   }
 };
 

@@ -5,7 +5,7 @@ namespace dygraph {
 namespace {
 
 struct GroupNormAttrs {
-  float epsilon = 1e-5f;
+  double epsilon = 1e-5;
   int32_t groups = 1;
   std::string data_layout = "NCHW";
 };

@@ -5,7 +5,7 @@ namespace dygraph {
 namespace {
 
 struct InstanceNormAttrs {
-  float epsilon = 1e-5f;
+  double epsilon = 1e-5;
 };
 
 struct InstanceNorm {

@@ -5,7 +5,7 @@ namespace dygraph {
 namespace {
 
 struct LayerNormAttrs {
-  float epsilon = 1e-5f;
+  double epsilon = 1e-5;
   int32_t begin_norm_axis = 1;
 };
 

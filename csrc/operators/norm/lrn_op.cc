@@ -12,9 +12,9 @@ constexpr int kX = 0, kOut = 0, kMidOut = 1;
 
 struct LrnAttrs {
   int32_t n = 5;
-  float k = 2.0f;
-  float alpha = 1e-4f;
-  float beta = 0.75f;
+  double k = 2.0;
+  double alpha = 1e-4;
+  double beta = 0.75;
   std::string data_format = "AnyLayout";
   bool channels_last() const { return data_format == "NHWC"; }
 };
@@ -92,12 +92,14 @@ struct Lines {
 };
 
 // mid and mid^-beta of a line x.
+template <class T>
 void Powers(const Lines& l, const double* x, const LrnAttrs& a, double* mid, double* power) {
+  const double k = NumberFor<T>(a.k), alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
   for (int64_t c = 0; c < l.channels; ++c) power[c] = x[c] * x[c];
   l.Window(power, a.n, mid);
   for (int64_t c = 0; c < l.channels; ++c) {
-    mid[c] = static_cast<double>(a.k) + static_cast<double>(a.alpha) * mid[c];
-    power[c] = std::pow(mid[c], -static_cast<double>(a.beta));
+    mid[c] = k + alpha * mid[c];
+    power[c] = std::pow(mid[c], -beta);
   }
 }
 
@@ -113,7 +115,7 @@ struct LrnKernel {
     l.ForEach(3, a.n, [&](int64_t i, double* v) {
       double *mid = v + l.channels, *power = mid + l.channels;
       l.Read(x.data<T>(), i, v);
-      Powers(l, v, a, mid, power);
+      Powers<T>(l, v, a, mid, power);
       if (mids) l.Write(mid, i, mids);
       for (int64_t c = 0; c < l.channels; ++c) v[c] *= power[c];
       l.Write(v, i, out);
@@ -147,13 +149,13 @@ struct LrnGradKernel {
     const Tensor &x = ctx.In(kX), *g = ctx.InOrNull(kOutGrad), *mid_grad = ctx.InOrNull(kMidGrad);
     Lines l(x.dims(), a.channels_last());
     T* out = ctx.Out(kXGrad).mutable_data<T>();
-    double alpha = static_cast<double>(a.alpha), beta = static_cast<double>(a.beta);
+    double alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
     l.ForEach(6, a.n, [&](int64_t i, double* v) {
       int64_t n = l.channels;
       double *gv = v + n, *mid = gv + n, *power = mid + n, *inner = power + n, *sum = inner + n;
       l.Read(x.data<T>(), i, v);
       if (g) l.Read(g->data<T>(), i, gv);
-      Powers(l, v, a, mid, power);
+      Powers<T>(l, v, a, mid, power);
       if (mid_grad) l.Read(mid_grad->data<T>(), i, inner);
       for (int64_t c = 0; c < n; ++c) {
         inner[c] = (mid_grad ? inner[c] : 0.0) - beta * gv[c] * v[c] * power[c] / mid[c];
@@ -181,7 +183,10 @@ struct LrnThird {
   }
   static void Run(higher::Problem& p) {
     const LrnAttrs& a = p.ctx.attrs<LrnAttrs>();
-    Lines l(p.ctx.In(kX).dims(), a.channels_last());
+    const Tensor& input = p.ctx.In(kX);
+    const double k = NumberFor(input.dtype(), a.k), alpha = NumberFor(input.dtype(), a.alpha),
+                 beta = NumberFor(input.dtype(), a.beta);
+    Lines l(input.dims(), a.channels_last());
     for (int64_t line = 0; line < l.outer * l.inner; ++line) {
       const int64_t first = line / l.inner * l.channels * l.inner + line % l.inner;
       std::vector<higher::Scalar> x;
@@ -191,10 +196,8 @@ struct LrnThird {
                       end = std::min<int64_t>(c + a.n / 2 + 1, l.channels);
         const higher::Scalar* window = x.data() + begin;
         higher::Scalar mid =
-            kernels::ScalarTape::Current().Dot({}, window, 1, window, 1, end - begin) *
-                static_cast<double>(a.alpha) +
-            static_cast<double>(a.k);
-        p.Set(0, first + c * l.inner, x[c] * Pow(mid, -static_cast<double>(a.beta)));
+            kernels::ScalarTape::Current().Dot({}, window, 1, window, 1, end - begin) * alpha + k;
+        p.Set(0, first + c * l.inner, x[c] * Pow(mid, -beta));
         p.Set(1, first + c * l.inner, mid);
       }
       p.Flush();
@@ -232,7 +235,7 @@ struct LrnGradGradKernel {
     Lines l(x.dims(), a.channels_last());
     Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kOutGradResult),
            *to_mid = ctx.OutOrNull(kMidGradResult);
-    double alpha = static_cast<double>(a.alpha), beta = static_cast<double>(a.beta);
+    double alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
     double f = 2 * alpha * beta;
     l.ForEach(11, a.n, [&](int64_t i, double* xv) {
       int64_t n = l.channels;
@@ -241,7 +244,7 @@ struct LrnGradGradKernel {
       l.Read(x.data<T>(), i, xv);
       if (g) l.Read(g->data<T>(), i, gv);
       l.Read(vs.data<T>(), i, v);
-      Powers(l, xv, a, mid, p);
+      Powers<T>(l, xv, a, mid, p);
       for (int64_t c = 0; c < n; ++c) t[c] = v[c] * xv[c];
       l.Window(t, a.n, vx);
       if (to_mid) {

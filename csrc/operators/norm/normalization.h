@@ -80,11 +80,11 @@ const T* DataOrNull(const Tensor* t) {
 }
 
 template <class T>
-std::vector<T> Inverses(const T* variance, int64_t rows, bool inverse, float epsilon) {
+std::vector<T> Inverses(const T* variance, int64_t rows, bool inverse, double epsilon) {
   std::vector<T> out(variance, variance + rows);
   if (inverse) return out;
-  for (T& v : out)
-    v = static_cast<T>(1 / std::sqrt(static_cast<double>(v) + static_cast<double>(epsilon)));
+  const double added = NumberFor<T>(epsilon);
+  for (T& v : out) v = static_cast<T>(1 / std::sqrt(static_cast<double>(v) + added));
   return out;
 }
 
@@ -136,7 +136,7 @@ struct Forward {
       channels::Result<T> y(&ctx.Out(kY), last);
       Tensor *mean = ctx.OutOrNull(kMean), *variance = ctx.OutOrNull(kVariance);
       T* v = variance ? variance->mutable_data<T>() : nullptr;
-      kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, static_cast<double>(a.epsilon),
+      kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, NumberFor<T>(a.epsilon),
                           y.data(), mean ? mean->mutable_data<T>() : nullptr, v);
       if (v && Norm::kInverse) {
         std::vector<T> inverse = Inverses(v, s.rows, false, a.epsilon);
@@ -294,7 +294,7 @@ struct Third {
         int64_t sample = i / (channels * pixels), rest = i % (channels * pixels);
         return (sample * pixels + rest % pixels) * channels + rest / pixels;
       };
-      RunRow(p, s.n, true, static_cast<double>(a.epsilon), place,
+      RunRow(p, s.n, true, NumberFor(p.ctx.In(kX).dtype(), a.epsilon), place,
              [&](int64_t j) { return r % s.groups * s.per_row() + j / s.inner; });
     }
   }

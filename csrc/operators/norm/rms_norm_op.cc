@@ -12,12 +12,12 @@ constexpr int kX = 0, kBias = 1, kResidual = 2, kWeight = 3, kNormBias = 4;
 constexpr int kOut = 0, kResidualOut = 1;
 
 struct RmsNormAttrs {
-  float epsilon = 1e-6f;
+  double epsilon = 1e-6;
   int32_t begin_norm_axis = 1;
-  float quant_scale = -1;
+  double quant_scale = -1;
   int32_t quant_round_type = 0;
-  float quant_max_bound = 0;
-  float quant_min_bound = 0;
+  double quant_max_bound = 0;
+  double quant_min_bound = 0;
 };
 
 int Begin(const Dims& x, const RmsNormAttrs& a) {
@@ -157,9 +157,8 @@ struct RmsNormKernel {
       x = to;
     }
     row_norm::Param<T> shift(ctx.InOrNull(kNormBias), s.n, T(0));
-    kernels::RowNorm<T>(x, ctx.In(kWeight).data<T>(), shift.data(), s,
-                        static_cast<double>(a.epsilon), ctx.Out(kOut).mutable_data<T>(), nullptr,
-                        nullptr);
+    kernels::RowNorm<T>(x, ctx.In(kWeight).data<T>(), shift.data(), s, NumberFor<T>(a.epsilon),
+                        ctx.Out(kOut).mutable_data<T>(), nullptr, nullptr);
   }
 };
 
@@ -167,7 +166,7 @@ struct RmsNormKernel {
 template <class T>
 struct Stats {
   std::vector<T> mean, inverse;
-  Stats(const Tensor& x, const kernels::RowNormShape& s, float epsilon) : mean(s.rows) {
+  Stats(const Tensor& x, const kernels::RowNormShape& s, double epsilon) : mean(s.rows) {
     std::vector<T> variance(s.rows);
     kernels::RowMoments<T>(x.data<T>(), s, mean.data(), variance.data());
     inverse = row_norm::Inverses(variance.data(), s.rows, false, epsilon);
@@ -256,8 +255,8 @@ struct RmsNormThird {
     kernels::RowNormShape s = Rows(d, a);
     for (int64_t r = 0; r < s.rows; ++r) {
       row_norm::grad_grad::RunRow(
-          p, s.n, false, static_cast<double>(a.epsilon), [&](int64_t j) { return r * s.n + j; },
-          [](int64_t j) { return j; });
+          p, s.n, false, NumberFor(p.ctx.In(kX).dtype(), a.epsilon),
+          [&](int64_t j) { return r * s.n + j; }, [](int64_t j) { return j; });
     }
   }
 };

@@ -7,8 +7,8 @@ constexpr int kParam = 0, kGrad = 1, kAvgSquaredGrad = 2, kAvgSquaredUpdate = 3,
 constexpr int kParamOut = 0, kAvgSquaredGradOut = 1, kAvgSquaredUpdateOut = 2;
 
 struct AdadeltaAttrs {
-  float rho = 0.95f;
-  float epsilon = 1e-6f;
+  double rho = 0.95;
+  double epsilon = 1e-6;
 };
 
 void InferShape(InferContext& ctx) {
@@ -53,7 +53,7 @@ template <class T>
 struct AdadeltaKernel {
   static void Compute(KernelContext& ctx) {
     const AdadeltaAttrs& a = ctx.attrs<AdadeltaAttrs>();
-    T rho = a.rho, eps = a.epsilon;
+    T rho = static_cast<T>(a.rho), eps = static_cast<T>(a.epsilon);
     const Tensor* given = ctx.InOrNull(kLearningRate);
     const T rate = given ? static_cast<T>(Item(*given)) : T(1);
     const T* p = ctx.In(kParam).data<T>();

@@ -7,7 +7,7 @@ constexpr int kParam = 0, kGrad = 1, kMoment = 2, kLearningRate = 3;
 constexpr int kParamOut = 0, kMomentOut = 1;
 
 struct AdagradAttrs {
-  float epsilon = 1e-6f;
+  double epsilon = 1e-6;
 };
 
 void InferShape(InferContext& ctx) {

@@ -10,9 +10,9 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 =
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct AdamAttrs {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
   bool lazy_mode = false;
 };
 
@@ -94,8 +94,8 @@ struct AdamKernel {
     const Tensor &param = ctx.In(kParam), &m1 = ctx.In(kMoment1), &m2 = ctx.In(kMoment2);
     const Tensor *beta1_tensor = ctx.InOrNull(kBeta1Tensor),
                  *beta2_tensor = ctx.InOrNull(kBeta2Tensor);
-    double beta1 = beta1_tensor ? Item(*beta1_tensor) : a.beta1,
-           beta2 = beta2_tensor ? Item(*beta2_tensor) : a.beta2;
+    double beta1 = beta1_tensor ? Item(*beta1_tensor) : NumberFor<T>(a.beta1),
+           beta2 = beta2_tensor ? Item(*beta2_tensor) : NumberFor<T>(a.beta2);
     const Tensor* epsilon = ctx.InOrNull(kEpsilonTensor);
     double rate = Item(ctx.In(kLearningRate)) * std::sqrt(1 - Item(ctx.In(kBeta2Pow))) /
                   (1 - Item(ctx.In(kBeta1Pow)));

@@ -7,9 +7,9 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment = 3, kInfNorm = 
 constexpr int kParamOut = 0, kMomentOut = 1, kInfNormOut = 2, kBeta1PowOut = 3;
 
 struct AdamaxAttrs {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
 };
 
 void InferShape(InferContext& ctx) {
@@ -58,7 +58,7 @@ struct AdamaxKernel {
     const AdamaxAttrs& a = ctx.attrs<AdamaxAttrs>();
     double power = Item(ctx.In(kBeta1Pow));
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)) / (1 - power));
-    T b1 = a.beta1, b2 = a.beta2, eps = a.epsilon;
+    T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2), eps = static_cast<T>(a.epsilon);
     const T* p = ctx.In(kParam).data<T>();
     const T* m = ctx.In(kMoment).data<T>();
     const T* n = ctx.In(kInfNorm).data<T>();
@@ -72,7 +72,7 @@ struct AdamaxKernel {
       n_out[i] = norm;
       p_out[i] = p[i] - rate * first / norm;
     });
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power * a.beta1);
+    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power * b1);
   }
 };
 

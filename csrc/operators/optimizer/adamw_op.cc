@@ -8,11 +8,11 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 =
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct AdamwAttrs {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  float lr_ratio = 1.0f;
-  float coeff = 0.01f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double lr_ratio = 1.0;
+  double coeff = 0.01;
   bool with_decay = false;
   bool lazy_mode = false;
 };
@@ -77,11 +77,11 @@ struct AdamwKernel {
     const AdamwAttrs& a = ctx.attrs<AdamwAttrs>();
     const Tensor& param = ctx.In(kParam);
     double power1 = Item(ctx.In(kBeta1Pow)), power2 = Item(ctx.In(kBeta2Pow));
-    double rate = Item(ctx.In(kLearningRate)) * a.lr_ratio;
-    T keep = static_cast<T>(a.with_decay ? 1 - rate * a.coeff : 1);
-    auto number = [&](int slot, float attr) {
+    double rate = Item(ctx.In(kLearningRate)) * NumberFor<T>(a.lr_ratio);
+    T keep = static_cast<T>(a.with_decay ? 1 - rate * NumberFor<T>(a.coeff) : 1);
+    auto number = [&](int slot, double attr) {
       const Tensor* t = ctx.InOrNull(slot);
-      return t ? Item(*t) : attr;
+      return t ? Item(*t) : NumberFor<T>(attr);
     };
     const double beta1 = number(kBeta1Tensor, a.beta1), beta2 = number(kBeta2Tensor, a.beta2);
     T b1 = static_cast<T>(beta1), b2 = static_cast<T>(beta2),

@@ -13,7 +13,7 @@ constexpr int kOutSum1 = 0, kOutSum2 = 1, kOutSum3 = 2, kOutNumAccumulates = 3,
 constexpr int64_t kMostInOneSum = 16384;
 
 struct AverageAccumulatesAttrs {
-  float average_window = 0.0f;
+  double average_window = 0.0;
   int64_t max_average_window = std::numeric_limits<int64_t>::max();
   int64_t min_average_window = 10000;
 };
@@ -90,7 +90,7 @@ struct AverageAccumulatesKernel {
             count = *ctx.In(kInNumAccumulates).data<int64_t>() + 1,
             old = *ctx.In(kInOldNumAccumulates).data<int64_t>();
     bool move = updates % kMostInOneSum == 0;
-    double window = static_cast<double>(updates) * a.average_window;
+    double window = static_cast<double>(updates) * NumberFor<T>(a.average_window);
     bool end = count >= a.min_average_window &&
                static_cast<double>(count) >=
                    std::min(static_cast<double>(a.max_average_window), std::floor(window));

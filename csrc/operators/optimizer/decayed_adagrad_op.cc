@@ -7,8 +7,8 @@ constexpr int kParam = 0, kGrad = 1, kMoment = 2, kLearningRate = 3;
 constexpr int kParamOut = 0, kMomentOut = 1;
 
 struct DecayedAdagradAttrs {
-  float decay = 0.95f;
-  float epsilon = 1e-6f;
+  double decay = 0.95;
+  double epsilon = 1e-6;
 };
 
 void InferShape(InferContext& ctx) {
@@ -45,7 +45,7 @@ struct DecayedAdagradKernel {
   static void Compute(KernelContext& ctx) {
     const DecayedAdagradAttrs& a = ctx.attrs<DecayedAdagradAttrs>();
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    T decay = a.decay, eps = a.epsilon;
+    T decay = static_cast<T>(a.decay), eps = static_cast<T>(a.epsilon);
     const T* p = ctx.In(kParam).data<T>();
     const T* m = ctx.In(kMoment).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();

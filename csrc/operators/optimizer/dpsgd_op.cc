@@ -8,9 +8,9 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2;
 constexpr int kParamOut = 0;
 
 struct DpsgdAttrs {
-  float clip = 10.0f;
-  float batch_size = 16.0f;
-  float sigma = 1.0f;
+  double clip = 10.0;
+  double batch_size = 16.0;
+  double sigma = 1.0;
   int32_t seed = 0;
 };
 
@@ -53,7 +53,8 @@ struct DpsgdKernel {
     ENFORCE(a.batch_size > 0, InvalidArgument, "batch_size must be positive, got ", a.batch_size);
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
     double norm = optimizer::Norm(ctx.In(kGrad).data<T>(), n);
-    T factor = norm > a.clip ? static_cast<T>(a.clip / norm) : T(1);
+    const double most = NumberFor<T>(a.clip);
+    T factor = norm > most ? static_cast<T>(most / norm) : T(1);
     T spread = static_cast<T>(a.sigma) / static_cast<T>(a.batch_size);
     Scratch space = ctx.Workspace(n * sizeof(T));
     T* noise = space.as<T>();

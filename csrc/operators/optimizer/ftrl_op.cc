@@ -8,9 +8,9 @@ constexpr int kParam = 0, kSquaredAccumulator = 1, kLinearAccumulator = 2, kGrad
 constexpr int kParamOut = 0, kSquaredAccumOut = 1, kLinearAccumOut = 2;
 
 struct FtrlAttrs {
-  float l1 = 0.0f;
-  float l2 = 0.0f;
-  float lr_power = -0.5f;
+  double l1 = 0.0;
+  double l2 = 0.0;
+  double lr_power = -0.5;
 };
 
 void InferShape(InferContext& ctx) {
@@ -58,8 +58,8 @@ struct FtrlKernel {
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
     // Fluid's small addition keeps the quotient finite.
     T l1 = static_cast<T>(a.l1) + T(1e-10), l2 = static_cast<T>(a.l2) + T(1e-10);
-    T power = -a.lr_power;
-    bool root = a.lr_power == -0.5f;
+    T power = -static_cast<T>(a.lr_power);
+    bool root = power == T(0.5);
     const T* p = ctx.In(kParam).data<T>();
     const T* s = ctx.In(kSquaredAccumulator).data<T>();
     const T* l = ctx.In(kLinearAccumulator).data<T>();

@@ -8,10 +8,10 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 =
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct LambAttrs {
-  float weight_decay = 0.0f;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-6f;
+  double weight_decay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
   bool always_adapt = true;
 };
 
@@ -72,7 +72,8 @@ struct LambKernel {
     const LambAttrs& a = ctx.attrs<LambAttrs>();
     const Tensor& param = ctx.In(kParam);
     double power1 = Item(ctx.In(kBeta1Pow)), power2 = Item(ctx.In(kBeta2Pow));
-    T b1 = a.beta1, b2 = a.beta2, eps = a.epsilon, decay = a.weight_decay;
+    T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2), eps = static_cast<T>(a.epsilon),
+      decay = static_cast<T>(a.weight_decay);
     T c1 = static_cast<T>(1 - power1), c2 = static_cast<T>(1 - power2);
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
@@ -93,13 +94,13 @@ struct LambKernel {
         true);
     double size = optimizer::Norm(p, param.numel()),
            length = optimizer::Norm(direction, param.numel());
-    const bool adapt = a.always_adapt || a.weight_decay > 0;
+    const bool adapt = a.always_adapt || decay > 0;
     double trust = adapt && size > 0 && length > 0 ? size / length : 1;
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)) * trust);
     kernels::Zip(p, static_cast<const T*>(direction), p_out, param.numel(),
                  [rate](T v, T r) { return v - rate * r; });
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1 * a.beta1);
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2 * a.beta2);
+    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1 * b1);
+    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2 * b2);
   }
 };
 

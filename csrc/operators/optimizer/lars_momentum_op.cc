@@ -7,11 +7,11 @@ constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3;
 constexpr int kParamOut = 0, kVelocityOut = 1;
 
 struct LarsMomentumAttrs {
-  float mu = 0.0f;
-  float lars_coeff = 0.001f;
-  float lars_weight_decay = 0.0005f;
-  float epsilon = 0.0f;
-  float rescale_grad = 1.0f;
+  double mu = 0.0;
+  double lars_coeff = 0.001;
+  double lars_weight_decay = 0.0005;
+  double epsilon = 0.0;
+  double rescale_grad = 1.0;
 };
 
 void InferShape(InferContext& ctx) {
@@ -56,15 +56,17 @@ template <class T>
 struct LarsMomentumKernel {
   static void Compute(KernelContext& ctx) {
     const LarsMomentumAttrs& a = ctx.attrs<LarsMomentumAttrs>();
+    const T mu = static_cast<T>(a.mu), decay = static_cast<T>(a.lars_weight_decay),
+            scale = static_cast<T>(a.rescale_grad);
     int64_t n = ctx.In(kParam).numel();
     const T* p = ctx.In(kParam).data<T>();
     const T* v = ctx.In(kVelocity).data<T>();
     double size = optimizer::Norm(p, n),
-           slope = std::abs(a.rescale_grad) * optimizer::Norm(ctx.In(kGrad).data<T>(), n);
+           slope = std::abs(scale) * optimizer::Norm(ctx.In(kGrad).data<T>(), n);
     double own = Item(ctx.In(kLearningRate));
-    if (a.lars_weight_decay > 0 && size > 0 && slope > 0)
-      own *= a.lars_coeff * size / (slope + a.lars_weight_decay * size + a.epsilon);
-    T rate = static_cast<T>(own), mu = a.mu, decay = a.lars_weight_decay, scale = a.rescale_grad;
+    if (decay > 0 && size > 0 && slope > 0)
+      own *= NumberFor<T>(a.lars_coeff) * size / (slope + decay * size + NumberFor<T>(a.epsilon));
+    T rate = static_cast<T>(own);
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* v_out = ctx.Out(kVelocityOut).mutable_data<T>();
     optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {

@@ -7,11 +7,11 @@ constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut
               kVelocityOut = 1;
 
 struct MomentumAttrs {
-  float mu = 0.0f;
+  double mu = 0.0;
   bool use_nesterov = false;
   std::string regularization_method;
-  float regularization_coeff = 0.0f;
-  float rescale_grad = 1.0f;
+  double regularization_coeff = 0.0;
+  double rescale_grad = 1.0;
 };
 
 void InferShape(InferContext& ctx) {
@@ -91,7 +91,7 @@ struct MomentumKernel {
                         static_cast<T>(a.mu),
                         rate,
                         a.use_nesterov};
-    const T scale = a.rescale_grad,
+    const T scale = static_cast<T>(a.rescale_grad),
             decay = a.regularization_method.empty() ? T(0) : T(a.regularization_coeff);
     const bool changed = scale != T(1) || decay != T(0);
     const T* p = param.data<T>();

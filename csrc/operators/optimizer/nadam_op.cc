@@ -9,10 +9,10 @@ constexpr int kParamOut = 0, kMomentumDecayPowOut = 1, kBeta2PowOut = 2, kMuProd
               kMoment1Out = 4, kMoment2Out = 5;
 
 struct NadamAttrs {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  float momentum_decay = 0.004f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum_decay = 0.004;
 };
 
 void InferShape(InferContext& ctx) {
@@ -71,13 +71,15 @@ template <class T>
 struct NadamKernel {
   static void Compute(KernelContext& ctx) {
     const NadamAttrs& a = ctx.attrs<NadamAttrs>();
-    double decay = Item(ctx.In(kMomentumDecayPow)) * 0.96,
-           power2 = Item(ctx.In(kBeta2Pow)) * a.beta2;
-    double mu = a.beta1 * (1 - 0.5 * std::pow(decay, a.momentum_decay));
-    double next = a.beta1 * (1 - 0.5 * std::pow(decay * 0.96, a.momentum_decay));
+    const T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2),
+            eps = static_cast<T>(a.epsilon);
+    const double growth = NumberFor<T>(a.momentum_decay);
+    double decay = Item(ctx.In(kMomentumDecayPow)) * 0.96, power2 = Item(ctx.In(kBeta2Pow)) * b2;
+    double mu = b1 * (1 - 0.5 * std::pow(decay, growth));
+    double next = b1 * (1 - 0.5 * std::pow(decay * 0.96, growth));
     double product = Item(ctx.In(kMuProduct)) * mu;
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    T b1 = a.beta1, b2 = a.beta2, eps = a.epsilon, c2 = static_cast<T>(1 - power2);
+    const T c2 = static_cast<T>(1 - power2);
     T of_moment = static_cast<T>(next / (1 - product * next)),
       of_grad = static_cast<T>((1 - mu) / (1 - product));
     const T* p = ctx.In(kParam).data<T>();

@@ -7,8 +7,8 @@ constexpr int kParam = 0, kMoment = 1, kGrad = 2, kLearningRate = 3;
 constexpr int kParamOut = 0, kMomentOut = 1;
 
 struct ProximalAdagradAttrs {
-  float l1 = 0.0f;
-  float l2 = 0.0f;
+  double l1 = 0.0;
+  double l2 = 0.0;
 };
 
 void InferShape(InferContext& ctx) {

@@ -7,8 +7,8 @@ constexpr int kParam = 0, kGrad = 1, kLearningRate = 2;
 constexpr int kParamOut = 0;
 
 struct ProximalGdAttrs {
-  float l1 = 0.0f;
-  float l2 = 0.0f;
+  double l1 = 0.0;
+  double l2 = 0.0;
 };
 
 void InferShape(InferContext& ctx) {

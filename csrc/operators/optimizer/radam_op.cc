@@ -9,9 +9,9 @@ constexpr int kParamOut = 0, kBeta1PowOut = 1, kBeta2PowOut = 2, kRhoOut = 3, kM
               kMoment2Out = 5;
 
 struct RadamAttrs {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
 };
 
 void InferShape(InferContext& ctx) {
@@ -70,16 +70,18 @@ template <class T>
 struct RadamKernel {
   static void Compute(KernelContext& ctx) {
     const RadamAttrs& a = ctx.attrs<RadamAttrs>();
-    double power1 = Item(ctx.In(kBeta1Pow)) * a.beta1, power2 = Item(ctx.In(kBeta2Pow)) * a.beta2;
-    double rho_out = (Item(ctx.In(kRho)) * (a.beta2 - power2) + power2) / (1 - power2);
-    double n = 2 / (1 - static_cast<double>(a.beta2)) - 1, rho = n - 2 * rho_out;
+    const T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2),
+            eps = static_cast<T>(a.epsilon);
+    double power1 = Item(ctx.In(kBeta1Pow)) * b1, power2 = Item(ctx.In(kBeta2Pow)) * b2;
+    double rho_out = (Item(ctx.In(kRho)) * (b2 - power2) + power2) / (1 - power2);
+    double n = 2 / (1 - double{b2}) - 1, rho = n - 2 * rho_out;
     double scaled = Item(ctx.In(kLearningRate)) / (1 - power1);
     bool adapt = rho > 5;
     if (adapt) {
       scaled *= std::sqrt((rho - 4) * (rho - 2) * n / ((n - 4) * (n - 2) * rho));
       scaled *= std::sqrt(1 - power2);
     }
-    T b1 = a.beta1, b2 = a.beta2, eps = a.epsilon, rate = static_cast<T>(scaled);
+    const T rate = static_cast<T>(scaled);
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
     const T* m2 = ctx.In(kMoment2).data<T>();

@@ -7,9 +7,9 @@ constexpr int kParam = 0, kMeanSquare = 1, kMeanGrad = 2, kLearningRate = 3, kGr
 constexpr int kParamOut = 0, kMomentOut = 1, kMeanSquareOut = 2, kMeanGradOut = 3;
 
 struct RmspropAttrs {
-  float epsilon = 1e-10f;
-  float decay = 0.9f;
-  float momentum = 0.0f;
+  double epsilon = 1e-10;
+  double decay = 0.9;
+  double momentum = 0.0;
   bool centered = false;
 };
 
@@ -68,7 +68,8 @@ struct RmspropKernel {
   static void Compute(KernelContext& ctx) {
     const RmspropAttrs& a = ctx.attrs<RmspropAttrs>();
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    T decay = a.decay, eps = a.epsilon, momentum = a.momentum;
+    T decay = static_cast<T>(a.decay), eps = static_cast<T>(a.epsilon),
+      momentum = static_cast<T>(a.momentum);
     const T* p = ctx.In(kParam).data<T>();
     const T* s = ctx.In(kMeanSquare).data<T>();
     const T* m = ctx.In(kMoment).data<T>();

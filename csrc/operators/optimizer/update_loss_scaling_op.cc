@@ -12,8 +12,8 @@ constexpr int kOut = 0, kLossScaling = 1, kOutGoodSteps = 2, kOutBadSteps = 3;
 struct UpdateLossScalingAttrs {
   int32_t incr_every_n_steps = 1000;
   int32_t decr_every_n_nan_or_inf = 2;
-  float incr_ratio = 2.0f;
-  float decr_ratio = 0.5f;
+  double incr_ratio = 2.0;
+  double decr_ratio = 0.5;
   bool stop_update = false;
 };
 
@@ -90,6 +90,7 @@ struct UpdateLossScalingKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<UpdateLossScalingAttrs>();
     bool found = *ctx.In(kFoundInfinite).data<bool>();
+    const DType type = ctx.In(kPrevLossScaling).dtype();
     double scaling = Item(ctx.In(kPrevLossScaling));
     int32_t good = *ctx.In(kInGoodSteps).data<int32_t>(),
             bad = *ctx.In(kInBadSteps).data<int32_t>();
@@ -106,11 +107,11 @@ struct UpdateLossScalingKernel {
     if (!(given ? *given->data<bool>() : a.stop_update)) {
       (found ? good : bad) = 0;
       if (found && ++bad == a.decr_every_n_nan_or_inf) {
-        scaling = std::max(1.0, scaling * a.decr_ratio);
+        scaling = std::max(1.0, scaling * NumberFor(type, a.decr_ratio));
         bad = 0;
       } else if (!found && ++good == a.incr_every_n_steps) {
-        double grown = scaling * a.incr_ratio;
-        bool narrow = ctx.In(kPrevLossScaling).dtype() == DType::kFloat32;
+        double grown = scaling * NumberFor(type, a.incr_ratio);
+        bool narrow = type == DType::kFloat32;
         if (std::isfinite(narrow ? static_cast<double>(static_cast<float>(grown)) : grown))
           scaling = grown;
         good = 0;

@@ -11,18 +11,23 @@ namespace {
 constexpr int kX = 0, kSeed = 1, kOut = 0, kMask = 1;
 
 struct DropoutAttrs {
-  float dropout_prob = 0.5f;
+  double dropout_prob = 0.5;
   bool fix_seed = false;
   int32_t seed = 0;
   bool is_test = false;
   std::string dropout_implementation = "downgrade_in_infer";
   bool upscales() const { return dropout_implementation == "upscale_in_train"; }
-  // What elements that stay are multiplied by.
-  double TrainFactor() const {
+  // What elements of type T that stay are multiplied by.
+  template <class T>
+  T TrainFactor() const {
     if (!upscales()) return 1;
-    return dropout_prob < 1 ? 1 / (1 - static_cast<double>(dropout_prob)) : 0;
+    const double p = NumberFor<T>(dropout_prob);
+    return static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
   }
-  double TestFactor() const { return upscales() ? 1 : 1 - static_cast<double>(dropout_prob); }
+  template <class T>
+  T TestFactor() const {
+    return upscales() ? 1 : static_cast<T>(1 - double{NumberFor<T>(dropout_prob)});
+  }
 };
 
 void InferShape(InferContext& ctx) {
@@ -66,7 +71,7 @@ void DefineDropout(OpDef& op) {
           g.Call("dropout", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
         } else if (a.is_test) {
           g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-              .Attr("scale", static_cast<float>(a.TestFactor()));
+              .Number("scale", {a.TestFactor<float>(), a.TestFactor<double>()});
         } else {
           g.Call("dropout_grad", {g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
               .SameAttrs();
@@ -92,13 +97,13 @@ struct DropoutKernel {
     const T* x = in.data<T>();
     T* y = ctx.Out(kOut).mutable_data<T>();
     if (a.is_test) {
-      T factor = static_cast<T>(a.TestFactor());
+      T factor = a.TestFactor<T>();
       return kernels::Map(x, y, in.numel(), [factor](T v) { return v * factor; });
     }
     kernels::Philox generator = Generator(ctx, a);
-    T factor = static_cast<T>(a.TrainFactor());
+    T factor = a.TrainFactor<T>();
     // An element goes where 32 random bits lie below the threshold: never at 0, always at 1.
-    uint64_t threshold = static_cast<uint64_t>(static_cast<double>(a.dropout_prob) * 0x1p32);
+    uint64_t threshold = static_cast<uint64_t>(double{NumberFor<T>(a.dropout_prob)} * 0x1p32);
     bool all = threshold > UINT32_MAX;
     uint32_t limit = all ? 0 : static_cast<uint32_t>(threshold);
     uint8_t* mask = ctx.Out(kMask).mutable_data<uint8_t>();
@@ -149,7 +154,7 @@ struct DropoutGradKernel {
     const Tensor &mask = ctx.In(kMask), &g = ctx.In(kOutGrad);
     ENFORCE(mask.dims() == g.dims(), InvalidArgument, "Mask must have the shape of Out@GRAD, ",
             g.dims(), ", got ", mask.dims());
-    T factor = static_cast<T>(ctx.attrs<DropoutAttrs>().TrainFactor());
+    T factor = ctx.attrs<DropoutAttrs>().TrainFactor<T>();
     kernels::Zip(mask.data<uint8_t>(), g.data<T>(), ctx.Out(kXGrad).mutable_data<T>(), g.numel(),
                  [factor](uint8_t m, T v) { return m ? v * factor : T(0); });
   }

@@ -5,8 +5,8 @@ namespace {
 
 struct GaussianRandomAttrs {
   std::vector<int64_t> shape;
-  float mean = 0.0f;
-  float std = 1.0f;
+  double mean = 0.0;
+  double std = 1.0;
   int32_t seed = 0;
   DType dtype = DType::kFloat32;
 };
@@ -38,7 +38,7 @@ struct GaussianRandomKernel {
     Tensor& out = ctx.Out(kOut);
     T* y = out.mutable_data<T>();
     Generator(ctx, a.seed).Normal(y, out.numel());
-    T mean = a.mean, std = a.std;
+    T mean = static_cast<T>(a.mean), std = static_cast<T>(a.std);
     if (mean != 0 || std != 1) kernels::Map(y, y, out.numel(), [=](T v) { return mean + std * v; });
   }
 };

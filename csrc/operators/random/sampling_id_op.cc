@@ -7,8 +7,8 @@ namespace {
 constexpr int kX = 0, kIds = 0;
 
 struct SamplingIdAttrs {
-  float min = 0.0f;
-  float max = 1.0f;
+  double min = 0.0;
+  double max = 1.0;
   int32_t seed = 0;
 };
 
@@ -42,11 +42,12 @@ struct SamplingIdKernel {
     int64_t rows = x.dim(0), columns = x.dim(1);
     std::vector<double> drawn(static_cast<size_t>(rows));
     Generator(ctx, a.seed).Uniform(drawn.data(), rows);
+    const double low = NumberFor<T>(a.min), high = NumberFor<T>(a.max);
     const T* p = x.data<T>();
     int64_t* to = ctx.Out(kIds).mutable_data<int64_t>();
     for (int64_t i = 0; i < rows; ++i, p += columns) {
       CheckInterrupt();
-      double left = a.min + drawn[i] * (static_cast<double>(a.max) - a.min);
+      double left = low + drawn[i] * (high - low);
       int64_t at = 0;
       while (at < columns - 1 && !((left -= static_cast<double>(p[at])) < 0)) ++at;
       to[i] = at;

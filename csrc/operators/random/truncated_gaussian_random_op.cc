@@ -7,8 +7,8 @@ constexpr int kOut = 0;
 
 struct TruncatedGaussianRandomAttrs {
   std::vector<int64_t> shape;
-  float mean = 0.0f;
-  float std = 1.0f;
+  double mean = 0.0;
+  double std = 1.0;
   int32_t seed = 0;
   DType dtype = DType::kFloat32;
 };
@@ -49,7 +49,7 @@ struct TruncatedGaussianRandomKernel {
     int64_t n = out.numel();
     kernels::Philox generator = random::Generator(ctx, a.seed);
     generator.Normal(y, n);
-    T mean = a.mean, std = a.std;
+    T mean = static_cast<T>(a.mean), std = static_cast<T>(a.std);
     ParallelFor(n, kernels::Grain(8), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         // Further draws of element i stand at i + n, i + 2n, ...: the same for any cut of the work.

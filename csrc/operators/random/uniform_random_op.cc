@@ -6,12 +6,12 @@ namespace {
 
 struct UniformRandomAttrs {
   std::vector<int64_t> shape;
-  float min = -1.0f;
-  float max = 1.0f;
+  double min = -1.0;
+  double max = 1.0;
   int32_t seed = 0;
   int32_t diag_num = 0;
   int32_t diag_step = 0;
-  float diag_val = 1.0f;
+  double diag_val = 1.0;
   DType dtype = DType::kFloat32;
 };
 
@@ -52,8 +52,7 @@ struct UniformRandomKernel {
     ENFORCE(a.diag_num == 0 || last < n, OutOfRange,
             "the last diagonal element must lie within Out ", out.dims(), ", got number ", last);
     Generator(ctx, a.seed).Uniform(y, n);
-    T low = a.min, width = static_cast<T>(a.max) - static_cast<T>(a.min);
-    T most = a.max;
+    T low = static_cast<T>(a.min), most = static_cast<T>(a.max), width = most - low;
     kernels::Map(y, y, n, [=](T u) {
       T v = low + width * u;
       // rounding may reach max, which is not part of the interval

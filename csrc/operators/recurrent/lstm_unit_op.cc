@@ -7,7 +7,7 @@ namespace {
 constexpr int kX = 0, kCPrev = 1, kC = 0, kH = 1;
 
 struct LstmUnitAttrs {
-  float forget_bias = 0.0f;
+  double forget_bias = 0.0;
 };
 
 void CheckInputs(InferContext& ctx) {
@@ -71,7 +71,7 @@ struct LstmUnitKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& before = ctx.In(kCPrev);
     int64_t width = before.dim(1);
-    T bias = ctx.attrs<LstmUnitAttrs>().forget_bias;
+    T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
     const T *x = ctx.In(kX).data<T>(), *c0 = before.data<T>();
     T *c = ctx.Out(kC).mutable_data<T>(), *h = ctx.Out(kH).mutable_data<T>();
     kernels::EachRow<T>(before.dim(0), 60 * width, [=](int64_t r) {
@@ -130,7 +130,7 @@ struct LstmUnitGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& before = ctx.In(kCPrev);
     int64_t width = before.dim(1);
-    T bias = ctx.attrs<LstmUnitAttrs>().forget_bias;
+    T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
     const T *x = ctx.In(kX).data<T>(), *c0 = before.data<T>();
     const T *up_c = DataOrNull<T>(ctx, kCGrad), *up_h = DataOrNull<T>(ctx, kHGrad);
     Tensor *to_x = ctx.OutOrNull(kX), *to_c = ctx.OutOrNull(kCPrev);
@@ -169,7 +169,7 @@ struct LstmUnitThird {
   }
   static void Run(higher::Problem& p) {
     const Dims& before = p.ctx.In(kCPrev).dims();
-    const double bias = static_cast<double>(p.ctx.attrs<LstmUnitAttrs>().forget_bias);
+    const double bias = NumberFor(p.ctx.In(kX).dtype(), p.ctx.attrs<LstmUnitAttrs>().forget_bias);
     for (int64_t i = 0; i < Numel(before); ++i) {
       const int64_t row = i / before[1] * 4 * before[1], j = i % before[1];
       auto x = [&](int gate) { return p.Leaf(0, row + gate * before[1] + j); };
@@ -211,7 +211,7 @@ struct LstmUnitGradGradKernel {
     std::vector<V> x = read(kX, kAlongX), c0 = read(kCPrev, kAlongC), up_c = gradient(kCGrad),
                    up_h = gradient(kHGrad), dx(x.size()), dc(c0.size()), c(c0.size()), h(c0.size());
     int64_t width = ctx.In(kCPrev).dim(1);
-    T bias = ctx.attrs<LstmUnitAttrs>().forget_bias;
+    T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
     for (size_t k = 0; k < c0.size(); ++k) {
       size_t at = k / width * 4 * width + k % width;
       Unit<V> unit(x[at], x[at + width] + V(bias), x[at + 2 * width], x[at + 3 * width], c0[k]);

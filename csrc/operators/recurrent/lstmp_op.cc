@@ -11,7 +11,7 @@ constexpr int kProjection = 0, kCell = 1, kBatchGate = 2, kBatchCellPreAct = 3, 
 struct LstmpAttrs {
   bool use_peepholes = true;
   bool is_reverse = false;
-  float cell_clip = 0.0f, proj_clip = 0.0f;
+  double cell_clip = 0.0, proj_clip = 0.0;
   std::string gate_activation = "sigmoid", cell_activation = "tanh", candidate_activation = "tanh",
               proj_activation = "tanh";
 };
@@ -375,7 +375,7 @@ struct LstmpThird {
                   weight,
                   bias,
                   a.use_peepholes,
-                  static_cast<double>(a.cell_clip)};
+                  NumberFor(x.dtype(), a.cell_clip)};
     std::vector<Row> r, c;
     for (int64_t s = 0; s < packing.steps.batch; ++s) {
       r.push_back(RowOf(p, kH0, s, width));
@@ -385,7 +385,7 @@ struct LstmpThird {
       Row hidden = cell.Step(p.Leaves(kInput, row * 4 * d, 4 * d), r[s], &c[s]);
       for (int64_t j = 0; j < width; ++j) {
         Scalar v = Activate(ActOf(a.proj_activation), proj.Times({}, hidden, j));
-        r[s][j] = Clip(v, static_cast<double>(a.proj_clip));
+        r[s][j] = Clip(v, NumberFor(x.dtype(), a.proj_clip));
         p.Set(0, row * width + j, r[s][j]);
       }
       for (int64_t j = 0; j < d; ++j) p.Set(1, row * d + j, c[s][j]);

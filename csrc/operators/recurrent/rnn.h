@@ -10,7 +10,7 @@
 namespace dygraph::recurrent {
 
 struct RnnAttrs {
-  float dropout_prob = 0.0f;
+  double dropout_prob = 0.0;
   bool is_bidirec = false;
   int32_t input_size = 10, hidden_size = 100, num_layers = 1;
   std::string mode = "LSTM";
@@ -273,8 +273,8 @@ class Rnn {
   }
   void Drop(int boundary, Numbers<V>* x) const {
     if (!mask_) return;
-    V factor(attrs_.dropout_prob < 1 ? static_cast<T>(1 / (1 - double{attrs_.dropout_prob}))
-                                     : T(0));
+    const double p = NumberFor<T>(attrs_.dropout_prob);
+    V factor(p < 1 ? static_cast<T>(1 / (1 - p)) : T(0));
     const uint8_t* mask = mask_ + boundary * x->size();
     for (int64_t i = 0; i < x->size(); ++i) x->data()[i] = mask[i] ? x->data()[i] * factor : V(0);
   }

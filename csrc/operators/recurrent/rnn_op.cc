@@ -146,7 +146,7 @@ void DefineRnn(OpDef& op) {
 void DrawMask(const KernelContext& ctx, const RnnAttrs& a, Tensor* mask) {
   kernels::Philox generator = a.seed ? kernels::Philox(static_cast<uint64_t>(a.seed), 0)
                                      : kernels::Philox(ctx.random_seed(), ctx.random_stream());
-  double threshold = double{a.dropout_prob} * 0x1p32;
+  double threshold = NumberFor(ctx.In(kInput).dtype(), a.dropout_prob) * 0x1p32;
   std::vector<uint32_t> bits(mask->numel());
   generator.Raw(bits.data(), mask->numel());
   uint8_t* to = mask->mutable_data<uint8_t>();
@@ -306,7 +306,8 @@ struct RnnThird {
                   rows = width ? input.numel() / width : 0;
     const Packing forward = Rnn<double>::PackInput(p.ctx, input, false);
     const uint8_t* mask = a.drops() ? p.ctx.In(kDropoutState).data<uint8_t>() : nullptr;
-    const double factor = a.dropout_prob < 1 ? 1 / (1 - static_cast<double>(a.dropout_prob)) : 0;
+    const double dropped = NumberFor(input.dtype(), a.dropout_prob);
+    const double factor = dropped < 1 ? 1 / (1 - dropped) : 0;
     std::vector<Row> x(rows);
     for (int64_t row : forward.source) x[row] = p.Leaves(0, row * width, width);
     for (int layer = 0; layer < a.num_layers; ++layer) {

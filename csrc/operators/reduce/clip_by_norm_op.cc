@@ -7,7 +7,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct ClipByNormAttrs {
-  float max_norm = 1.0f;
+  double max_norm = 1.0;
 };
 
 void DefineClipByNorm(OpDef& op) {
@@ -40,7 +40,7 @@ struct ClipByNormKernel {
   }
 
   static void Clip(const KernelContext& ctx, const Tensor& x, Tensor* out) {
-    double most = ctx.attrs<ClipByNormAttrs>().max_norm;
+    double most = NumberFor<T>(ctx.attrs<ClipByNormAttrs>().max_norm);
     double norm = optimizer::Norm(x.data<T>(), x.numel());
     T factor = norm > most ? static_cast<T>(most / norm) : T(1);
     kernels::Map(x.data<T>(), out->mutable_data<T>(), x.numel(),

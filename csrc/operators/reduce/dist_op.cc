@@ -7,7 +7,7 @@ namespace {
 constexpr int kX = 0, kY = 1, kOut = 0;
 
 struct DistAttrs {
-  float p = 2.0f;
+  double p = 2.0;
 };
 
 void DefineDist(OpDef& op) {
@@ -21,7 +21,7 @@ void DefineDist(OpDef& op) {
       .Output(kOut, "Out", "shape []")
       .Attr(&DistAttrs::p, "p", "order of the norm; 0, inf and -inf too",
             [](const std::string& name, const AttrValue& value) {
-              float p = std::get<float>(value);
+              const double p = NumberOf(value);
               ENFORCE(p == p, InvalidArgument, name, " must be a number or infinite, got nan");
             })
       .Shape([](InferContext& ctx) {
@@ -45,7 +45,7 @@ struct DistKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Tensor difference(BroadcastDims(x.dims(), y.dims()), x.dtype(), x.place());
     elementwise::Apply<T, T>(x, y, -1, &difference, [](T a, T b) { return a - b; });
-    Norm norm{ctx.attrs<DistAttrs>().p, {}};
+    Norm norm{NumberFor<T>(ctx.attrs<DistAttrs>().p), {}};
     norm.over.reduce_all = true;
     norms::Compute<T>(difference, norm, &ctx.Out(kOut));
   }

@@ -9,7 +9,7 @@ constexpr int kX = 0, kOut = 0;
 struct FrobeniusNorm {
   static constexpr const char *kType = "frobenius_norm",
                               *kGradGradType = "frobenius_norm_grad_grad";
-  static Norm Of(const void* attrs, const Dims&) {
+  static Norm Of(const void* attrs, const Tensor&) {
     return {2.0, *static_cast<const reduce::ReduceAttrs*>(attrs)};
   }
 };
@@ -36,7 +36,7 @@ template <class T>
 struct FrobeniusNormKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    norms::Compute<T>(x, FrobeniusNorm::Of(ctx.call().attrs, x.dims()), &ctx.Out(kOut));
+    norms::Compute<T>(x, FrobeniusNorm::Of(ctx.call().attrs, x), &ctx.Out(kOut));
   }
 };
 template <class T>

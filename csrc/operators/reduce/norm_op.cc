@@ -10,7 +10,7 @@ constexpr int kX = 0, kNorm = 0, kOut = 1;
 
 struct NormAttrs {
   int32_t axis = -1;
-  float epsilon = 1.0e-10f;
+  double epsilon = 1.0e-10;
 };
 
 void DefineNorm(OpDef& op) {
@@ -53,7 +53,7 @@ struct NormKernel {
     Tensor& norm = ctx.Out(kNorm);
     const T* from = x.data<T>();
     T *to = ctx.Out(kOut).mutable_data<T>(), *roots = norm.mutable_data<T>();
-    double epsilon = a.epsilon;
+    double epsilon = NumberFor<T>(a.epsilon);
     kernels::ParallelRows(norm.numel(), n * 4, [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         int64_t first = r / inner * n * inner + r % inner;

@@ -31,7 +31,7 @@ void GradGrad(const Tensor& x, const Tensor& out, const Tensor& g, const Tensor&
 void RunThird(higher::Problem& problem, const Norm& norm);  // of X alone, direction in slot 3
 
 // The gradient operators of an operator Out = norm of X. D has kType, kGradGradType and
-// Of(attributes, shape of X).
+// Of(attributes, X).
 template <class D>
 void DefineGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD d Out / d X, 0 where the norm is 0.")
@@ -52,7 +52,7 @@ template <class D, class T>
 struct GradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(0);
-    Grad<T>(x, ctx.In(1), ctx.In(2), D::Of(ctx.call().attrs, x.dims()), &ctx.Out(0));
+    Grad<T>(x, ctx.In(1), ctx.In(2), D::Of(ctx.call().attrs, x), &ctx.Out(0));
   }
 };
 
@@ -66,7 +66,7 @@ struct Third {
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{0, 3, 1}}; }
   static std::vector<higher::Result> Results(const KernelContext&) { return {{2, 0}}; }
   static void Run(higher::Problem& problem) {
-    RunThird(problem, D::Of(problem.ctx.call().attrs, problem.ctx.In(0).dims()));
+    RunThird(problem, D::Of(problem.ctx.call().attrs, problem.ctx.In(0)));
   }
 };
 
@@ -93,8 +93,8 @@ template <class D, class T>
 struct GradGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(0);
-    GradGrad<T>(x, ctx.In(1), ctx.In(2), ctx.In(3), D::Of(ctx.call().attrs, x.dims()),
-                ctx.OutOrNull(0), ctx.OutOrNull(1));
+    GradGrad<T>(x, ctx.In(1), ctx.In(2), ctx.In(3), D::Of(ctx.call().attrs, x), ctx.OutOrNull(0),
+                ctx.OutOrNull(1));
   }
 };
 

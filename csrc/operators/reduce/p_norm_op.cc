@@ -7,22 +7,25 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct PNormAttrs {
-  float porder = 2.0f;
+  double porder = 2.0;
   int32_t axis = -1;
-  float epsilon = 1.0e-12f;
+  double epsilon = 1.0e-12;
   bool keepdim = false;
   bool asvector = false;
 };
 
 struct PNorm {
   static constexpr const char *kType = "p_norm", *kGradGradType = "p_norm_grad_grad";
-  static Norm Of(const void* attrs, const Dims& x) {
+  static reduce::ReduceAttrs Over(const PNormAttrs& a, const Dims& x) {
+    reduce::ReduceAttrs over;
+    over.keep_dim = a.keepdim;
+    over.reduce_all = a.asvector || x.empty();
+    if (!over.reduce_all) over.dim = {NormalizeAxis(a.axis, x.rank())};
+    return over;
+  }
+  static Norm Of(const void* attrs, const Tensor& x) {
     const PNormAttrs& a = *static_cast<const PNormAttrs*>(attrs);
-    Norm norm{a.porder, {}};
-    norm.over.keep_dim = a.keepdim;
-    norm.over.reduce_all = a.asvector || x.empty();
-    if (!norm.over.reduce_all) norm.over.dim = {NormalizeAxis(a.axis, x.rank())};
-    return norm;
+    return {NumberFor(x.dtype(), a.porder), Over(a, x.dims())};
   }
 };
 
@@ -39,7 +42,7 @@ void DefinePNorm(OpDef& op) {
       .Output(kOut, "Out", "shape of X without the axis")
       .Attr(&PNormAttrs::porder, "porder", "the order",
             [](const std::string& name, const AttrValue& value) {
-              float p = std::get<float>(value);
+              const double p = NumberOf(value);
               ENFORCE(p == p, InvalidArgument, name, " must be a number or infinite, got nan");
             })
       .Attr(&PNormAttrs::axis, "axis", "the axis; negative ones count from the end")
@@ -49,7 +52,7 @@ void DefinePNorm(OpDef& op) {
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(kX);
-        ctx.SetOutput(kOut, reduce::ReducedDims(x, PNorm::Of(ctx.call().attrs, x).over));
+        ctx.SetOutput(kOut, reduce::ReducedDims(x, PNorm::Over(ctx.attrs<PNormAttrs>(), x)));
       })
       .Grad([](GradBuilder& g) {
         g.Call("p_norm_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
@@ -61,7 +64,7 @@ template <class T>
 struct PNormKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    norms::Compute<T>(x, PNorm::Of(ctx.call().attrs, x.dims()), &ctx.Out(kOut));
+    norms::Compute<T>(x, PNorm::Of(ctx.call().attrs, x), &ctx.Out(kOut));
   }
 };
 template <class T>

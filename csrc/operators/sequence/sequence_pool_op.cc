@@ -10,7 +10,7 @@ constexpr int kX = 0, kOut = 0, kMaxIndex = 1;
 
 struct SequencePoolAttrs {
   std::string pooltype = "AVERAGE";
-  float pad_value = 0.0f;
+  double pad_value = 0.0;
   bool is_test = false;
 };
 

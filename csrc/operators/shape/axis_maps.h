@@ -99,7 +99,7 @@ struct Description {
   static constexpr uint32_t kShapeOnly = 0;
   static constexpr const char* kGradSlot = "X@GRAD";
   static AttrFn ZeroFill() { return nullptr; }
-  static float Fill(const Call&) { return 0; }
+  static double Fill(const Call&) { return 0; }
   static void AddInputs(OpDef& op) { op.Input(0, "X", "any shape"); }
 };
 
@@ -166,7 +166,7 @@ struct Kernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(D::kData);
     Maps maps = D::Of(ctx.call(), x.dims());
-    T fill = kernels::Convert<T>(D::Fill(ctx.call()));
+    T fill = kernels::Convert<T>(NumberFor<T>(D::Fill(ctx.call())));
     T* y = ctx.Out(0).template mutable_data<T>();
     kernels::GatherAxes(maps.axes, x.data<T>(), y, sizeof(T), &fill);
   }

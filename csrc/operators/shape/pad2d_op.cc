@@ -5,7 +5,7 @@ namespace {
 
 struct Pad2dAttrs {
   std::vector<int32_t> paddings = {0, 0, 0, 0};
-  float pad_value = 0.0f;
+  double pad_value = 0.0;
   std::string mode = "constant";
   std::string data_format = "NCHW";
 };
@@ -52,7 +52,7 @@ struct Pad2d : Description {
     }
     return maps;
   }
-  static float Fill(const Call& call) {
+  static double Fill(const Call& call) {
     return static_cast<const Pad2dAttrs*>(call.attrs)->pad_value;
   }
   static AttrFn ZeroFill() {

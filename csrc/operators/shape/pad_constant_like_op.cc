@@ -4,7 +4,7 @@ namespace dygraph::axis_maps {
 namespace {
 
 struct PadConstantLikeAttrs {
-  float pad_value = 0.0f;
+  double pad_value = 0.0;
 };
 
 struct PadConstantLike : Description {
@@ -30,7 +30,7 @@ struct PadConstantLike : Description {
     }
     return maps;
   }
-  static float Fill(const Call& call) {
+  static double Fill(const Call& call) {
     return static_cast<const PadConstantLikeAttrs*>(call.attrs)->pad_value;
   }
   static AttrFn ZeroFill() {

@@ -6,7 +6,7 @@ namespace {
 
 struct PadAttrs {
   std::vector<int32_t> paddings;
-  float pad_value = 0.0f;
+  double pad_value = 0.0;
 };
 
 struct Pad : Description {
@@ -21,7 +21,7 @@ struct Pad : Description {
       maps.Push(Padded(x[i], paddings[2 * i], paddings[2 * i + 1]));
     return maps;
   }
-  static float Fill(const Call& call) {
+  static double Fill(const Call& call) {
     return static_cast<const PadAttrs*>(call.attrs)->pad_value;
   }
   static AttrFn ZeroFill() {

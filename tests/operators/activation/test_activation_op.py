@@ -9,11 +9,6 @@ from dygraph import _core
 from op_test import OpTest, away_from, rand
 
 
-def f32(value):
-    """A default as the operator holds it."""
-    return float(np.float32(value))
-
-
 def sigmoid(x):
     return np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))
 
@@ -37,8 +32,8 @@ def hard_swish(x, a):
 
 
 def selu(x, a):
-    scale = a.get("scale", f32(1.0507009873554805))
-    return scale * np.where(x > 0, x, a.get("alpha", f32(1.6732632423543772)) * np.expm1(x))
+    scale = a.get("scale", 1.0507009873554805)
+    return scale * np.where(x > 0, x, a.get("alpha", 1.6732632423543772) * np.expm1(x))
 
 
 def shrunk(x, size):
@@ -48,7 +43,7 @@ def shrunk(x, size):
 # operator: reference(x, attrs), kinks, sets of attributes to try
 ACTIVATIONS = {
     "leaky_relu": (
-        lambda x, a: np.where(x > 0, x, a.get("alpha", f32(0.02)) * x),
+        lambda x, a: np.where(x > 0, x, a.get("alpha", 0.02) * x),
         [0],
         [{}, {"alpha": -0.5}],
     ),
@@ -98,7 +93,7 @@ ACTIVATIONS = {
     "softsign": (lambda x, a: x / (1 + np.abs(x)), [0], [{}]),
     "tanh_shrink": (lambda x, a: x - np.tanh(x), [], [{}]),
     "stanh": (
-        lambda x, a: a.get("scale_b", f32(1.7159)) * np.tanh(a.get("scale_a", f32(0.67)) * x),
+        lambda x, a: a.get("scale_b", 1.7159) * np.tanh(a.get("scale_a", 0.67) * x),
         [],
         [{}, {"scale_a": 0.5, "scale_b": 2.0}],
     ),

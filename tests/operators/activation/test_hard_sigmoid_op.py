@@ -3,7 +3,7 @@ import numpy as np
 import dygraph
 from op_test import OpTest, away_from, rand
 
-SLOPE = float(np.float32(0.2))  # the default as the operator holds it; 0.5 is exact
+SLOPE = 0.2
 
 
 def clear_of_bends(array, slope=SLOPE, offset=0.5):

@@ -15,7 +15,7 @@ class TestScale(OpTest):
         self.attrs = {"scale": -2.3, "bias": 0.7}
 
     def reference(self, inputs, attrs):
-        scale, bias = np.float32(attrs["scale"]), np.float32(attrs.get("bias", 0.0))
+        scale, bias = attrs["scale"], attrs.get("bias", 0.0)
         x = inputs["X"]
         kind = np.asarray(x).dtype
         scale, bias = kind.type(scale), kind.type(bias)

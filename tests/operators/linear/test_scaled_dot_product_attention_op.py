@@ -17,7 +17,7 @@ def heads_of(x, heads):
 def attention(q, k, v, mask=None, heads=0, scale=0.0, causal=False, keep=1.0):
     q, k, v = (heads_of(x, heads) for x in (q, k, v))
     with np.errstate(invalid="ignore"):
-        scores = q @ k.swapaxes(-1, -2) * (np.float32(scale) or q.shape[-1] ** -0.5)
+        scores = q @ k.swapaxes(-1, -2) * (scale or q.shape[-1] ** -0.5)
         if mask is not None:
             hidden = ~mask if mask.dtype == bool else mask <= -1e30
             scores = np.where(hidden, -np.inf, scores + (0 if mask.dtype == bool else mask))

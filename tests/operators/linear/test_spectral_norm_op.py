@@ -18,7 +18,7 @@ class TestSpectralNorm(OpTest):
         u, v = rand(self.shape[dim]), rand(w.size // self.shape[dim])
         matrix = np.moveaxis(w, dim, 0).reshape(self.shape[dim], -1)
         self.inputs = {"Weight": w, "U": u, "V": v}
-        eps = np.float32(1e-12)
+        eps = 1e-12
         for _ in range(self.attrs["power_iters"]):
             v = matrix.T @ u
             v /= np.linalg.norm(v) + eps

@@ -31,8 +31,8 @@ class TestBatchNorm(OpTest):
         )
         m, v = (mean, variance) if is_global else (x.mean(others), x.var(others))
         momentum = self.attrs.get("momentum", 0.9)
-        share = 1.0 if is_global else np.float64(np.float32(momentum))
-        inverse = 1 / np.sqrt(v + np.float32(self.attrs.get("epsilon", 1e-5)))
+        share = 1.0 if is_global else momentum
+        inverse = 1 / np.sqrt(v + self.attrs.get("epsilon", 1e-5))
         y = (x - m.reshape(wide)) * (inverse * scale).reshape(wide) + bias.reshape(wide)
         self.inputs = {"X": x, "Scale": scale, "Bias": bias, "Mean": mean, "Variance": variance}
         self.outputs = {

@@ -38,8 +38,8 @@ class TestFusedBatchNormAct(OpTest):
         scale, bias = rand(n, low=0.5, high=2), rand(n)
         is_global = self.attrs.get("use_global_stats") or self.attrs.get("is_test")
         m, v = (mean, variance) if is_global else (x.mean(others), x.var(others))
-        share = 1.0 if is_global else np.float64(np.float32(0.9))
-        inverse = 1 / np.sqrt(v + np.float32(1e-5))
+        share = 1.0 if is_global else 0.9
+        inverse = 1 / np.sqrt(v + 1e-5)
         self.inputs = {"X": x, "Scale": scale, "Bias": bias, "Mean": mean, "Variance": variance}
         self.outputs = {
             "MeanOut": share * mean + (1 - share) * m,

@@ -6,7 +6,7 @@ import pytest
 from dygraph import _core
 from op_test import OpTest, rand
 
-EPSILON = np.float64(np.float32(1e-5))
+EPSILON = 1e-5
 
 
 def normalise(rows, epsilon=EPSILON):
@@ -27,7 +27,7 @@ class TestLayerNorm(OpTest):
 
     def expected(self, x, scale, bias):
         rows = x.reshape(-1, self.count())
-        normal, mean, variance = normalise(rows, np.float32(self.attrs.get("epsilon", 1e-5)))
+        normal, mean, variance = normalise(rows, self.attrs.get("epsilon", 1e-5))
         y = (normal * scale + bias).reshape(x.shape)
         return {"Y": y, "Mean": mean, "Variance": variance}
 

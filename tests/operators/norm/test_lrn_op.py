@@ -21,7 +21,7 @@ class TestLrn(OpTest):
         last = attrs.get("data_format") == "NHWC"
         x = np.moveaxis(x, -1, 1) if last else x
         half = attrs.get("n", 5) // 2
-        k, alpha = attrs.get("k", 2.0), attrs.get("alpha", float(np.float32(1e-4)))
+        k, alpha = attrs.get("k", 2.0), attrs.get("alpha", 1e-4)
         mid = np.full_like(x, k)
         for c in range(x.shape[1]):
             around = x[:, max(c - half, 0) : c + half + 1]

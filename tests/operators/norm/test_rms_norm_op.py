@@ -6,7 +6,7 @@ import pytest
 from dygraph import _core
 from op_test import OpTest, rand
 
-EPSILON = np.float64(np.float32(1e-6))
+EPSILON = 1e-6
 
 
 def rms_norm(x, weight, shift=0.0):

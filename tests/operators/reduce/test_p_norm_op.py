@@ -43,7 +43,7 @@ def dist(inputs, attrs):
 
 def normalize(inputs, attrs):
     x, axis = inputs["X"], attrs.get("axis", -1)
-    epsilon = float(np.float32(attrs.get("epsilon", 1e-10)))
+    epsilon = attrs.get("epsilon", 1e-10)
     norm = np.sqrt((x**2).sum(axis, keepdims=True) + epsilon)
     return {"Out": x / norm, "Norm": norm}
 
