@@ -209,7 +209,8 @@ class Conv1D(_Conv):
 
     Parameters
     ----------
-    num_channels, num_filters, filter_size, stride, padding, dilation : int
+    num_channels, num_filters : int
+    filter_size, stride, padding, dilation : int or (int,)
     groups : int, optional
     param_attr, bias_attr, act, dtype
         As of `Conv2D`.
@@ -387,7 +388,8 @@ class Conv1DTranspose(_Conv):
 
     Parameters
     ----------
-    num_channels, num_filters, filter_size, stride, padding, output_padding, dilation : int
+    num_channels, num_filters : int
+    filter_size, stride, padding, output_padding, dilation : int or (int,)
     groups, output_size, param_attr, bias_attr, act, dtype
         As of `Conv2DTranspose`.
 

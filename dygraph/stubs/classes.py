@@ -58,6 +58,7 @@ _LAYER = """\
 """
 _WORDS = {
     **WORDS,
+    "(int,)": "_Ints",
     "(int, int)": "_Ints",
     "(int, int, int)": "_Ints",
     "(int, int, int, int)": "_Ints",

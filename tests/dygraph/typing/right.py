@@ -40,6 +40,7 @@ def main() -> None:
     norm = nn.LayerNorm(4, param_attr=dygraph.initializer.Constant(1.0))
     for batch in dygraph.io.DataLoader(range(5), batch_size=2, shuffle=True):
         batch.mean()
+    nn.Conv1D(4, 2, (3,), stride=[1])
     nn.functional.relu(norm(x))
     print(conv, norm(x).shape, nn.LayerList([conv])[0].weight.shape)
     loss = loss_of(net, x, y)
