@@ -54,8 +54,20 @@ def einsum(equation, *operands):
 
 
 def outer(x, y):
-    """The outer product of the flattened `x` and `y`.
+    """The outer product of the flattened `x` and `y`: ``out[i, j] = x[i] * y[j]``.
 
+    Parameters
+    ----------
+    x, y : Variable
+        Of one type.
+
+    Returns
+    -------
+    Variable
+        ``[elements of x, elements of y]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.outer(dygraph.arange(1, 3), dygraph.arange(3)).numpy().tolist()
     [[0, 1, 2], [0, 2, 4]]
@@ -66,6 +78,20 @@ def outer(x, y):
 def mm(x, y):
     """The matrix product of two matrices, or of stacks of them.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[..., m, k]``; float32 or float64.
+    y : Variable
+        ``[..., k, n]``, of the type of `x`.
+
+    Returns
+    -------
+    Variable
+        ``[..., m, n]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
     >>> dygraph.mm(x, x).tolist()
@@ -77,6 +103,20 @@ def mm(x, y):
 def mv(x, vec):
     """The product of a matrix and a vector.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[m, n]``; float32 or float64.
+    vec : Variable
+        ``[n]``, of the type of `x`.
+
+    Returns
+    -------
+    Variable
+        ``[m]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
     >>> dygraph.mv(x, dygraph.to_variable([1.0, 10.0])).tolist()
@@ -200,8 +240,27 @@ def median_method(self, axis=None, keepdim=False):
 def median(x, axis=None, keepdim=False):
     """The median over an axis or all; the mean of the two middle elements of an even number.
 
-    Of integers it is a float32.
+    Parameters
+    ----------
+    x : Variable
+        At least one element; a floating point or integer type, or bool.
+    axis : int, optional
+        Negative ones count from the end; None: over all elements.
+    keepdim : bool, default False
+        Whether the axes stay, with size 1.
 
+    Returns
+    -------
+    Variable
+        The shape of `x` without the axis; float32 for integers.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `x` has no elements.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.median(dygraph.to_variable([5.0, 1.0, 3.0, 2.0])).numpy().item()
     2.5

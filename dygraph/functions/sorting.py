@@ -35,6 +35,31 @@ _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 def sort(x, axis=-1, descending=False, *, stable=True, **spellings):
     """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis; any type.
+    axis : int, default -1
+        Negative ones count from the end.
+    descending : bool, default False
+        Whether the greatest comes first.
+    stable : bool, default True
+        Accepted; all sorting is stable.
+    **spellings : object
+        Other libraries' names; ``dim`` is refused with a hint.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `dim` is given: torch's result has two parts.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 3]

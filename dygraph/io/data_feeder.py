@@ -196,6 +196,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     recursive_seq_lens : list of list of int
         Lengths, from the outermost level: ``[[2, 3]]``.
     place : Place, optional
+        Where the values go; None: the current place.
 
     Returns
     -------

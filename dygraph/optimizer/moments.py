@@ -111,6 +111,7 @@ class AdamW(_WithMoments):
     learning_rate, beta1, beta2, epsilon, parameter_list, grad_clip, lazy_mode, name
         As for `Adam`.
     weight_decay : float
+        The factor of the decay, at least 0.
     lr_ratio : callable, optional
         Returns a factor on the learning rate for a parameter.
     apply_decay_param_fun : callable, optional

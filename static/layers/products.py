@@ -251,7 +251,7 @@ def mean(x, name=None):
     Parameters
     ----------
     x : Variable
-        Any shape; bool, a floating point or an integer type.
+        Any shape; bool, float32, float64 or an integer type.
     name : str, optional
         The name of the result in a program; an eager call does not use it.
 
@@ -391,7 +391,7 @@ def cumsum(x, axis=None, exclusive=None, reverse=None):
     Parameters
     ----------
     x : Variable
-        At least one axis; float32, float64, int32 or int64.
+        At least one axis; float32, float64 or an integer type.
     axis : int, optional
         None is the last axis; negative ones count from the end.
     exclusive : bool, optional

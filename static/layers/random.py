@@ -347,7 +347,8 @@ def random_crop(x, shape, seed=None):
     Parameters
     ----------
     x : Variable
-        ``[batch, ...]``, any type; its last axes are cropped, as many as `shape` has sizes.
+        ``[batch, ...]``; float32, float64 or an integer type. Its last axes are cropped, as many
+        as `shape` has sizes.
     shape : list of int
         The sizes of the part.
     seed : int or Variable, optional
