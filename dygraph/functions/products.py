@@ -180,21 +180,31 @@ def dot_method(self, y):
 
 
 def norm(x, p="fro", axis=None, keepdim=False, **spellings):
-    """``(sum |x|^p)^(1/p)`` over an axis, several, or all.
+    """``(sum |x|^p)^(1/p)`` over an axis, several, or all. The gradient is 0 where the norm is 0.
 
     Parameters
     ----------
     x : Variable
-    p : 'fro' or float
-        'fro' is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
+        Any shape, float32 or float64.
+    p : str or float, default "fro"
+        ``"fro"`` is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
         minimum.
     axis : int or list of int, optional
-    keepdim : bool
+        Negative ones count from the end; None: all.
+    keepdim : bool, default False
+        Whether the axes stay, with size 1.
+    **spellings : object
+        ``dim`` and ``keep_dim``, other names of `axis` and `keepdim`.
 
     Returns
     -------
     Variable
-        The gradient is 0 where the norm is 0.
+        The shape of `x` without the axes, or with size 1 there.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `axis` names an axis twice or none.
 
     Examples
     --------
