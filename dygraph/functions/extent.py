@@ -18,6 +18,22 @@ Variable = _core.Variable
 def tile(x, repetitions=None, **spellings):
     """`x` repeated along each axis, as NumPy's tile.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    repetitions : int, list of int or Variable, optional
+        How often along each axis; of fewer numbers than axes, the first axes come once.
+    **spellings : object
+        ``repeat_times``, another name of `repetitions`.
+
+    Returns
+    -------
+    Variable
+        Each size times its number.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
     [[0, 1, 0, 1], [0, 1, 0, 1]]

@@ -521,7 +521,7 @@ def uniform_random_batch_size_like(
         The axis of `input` that gives the size.
     output_dim_idx : int, default 0
         The axis of the result that takes it.
-    min, max : float, default -1.0
+    min, max : float, default -1.0 and 1.0
         The range, by default -1 to 1.
     seed : int, default 0
         0: the library's generator. Others give the same numbers at each call.

@@ -245,7 +245,7 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place=None, low=
         The shape of a row.
     place : CPUPlace or CUDAPlace, optional
         None: the current one.
-    low, high : int, default 0
+    low, high : int, default 0 and 1
         The bounds, by default 0 and 1; both may be drawn.
 
     Returns

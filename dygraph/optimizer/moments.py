@@ -47,7 +47,7 @@ class Adam(_WithMoments):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -175,7 +175,7 @@ class Adamax(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -241,7 +241,7 @@ class Lamb(_WithMoments):
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
     lamb_weight_decay : float, default 0.01
         The decay of the weights, at least 0.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-06
         Keeps the divisor above 0.
@@ -314,7 +314,7 @@ class NAdam(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.002
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -384,7 +384,7 @@ class RAdam(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.

@@ -304,7 +304,7 @@ def trace(input, offset=0, dim1=0, dim2=1, out=None, name=None):
         At least two axes; float32, float64, int32 or int64.
     offset : int, default 0
         The diagonal: 0 for the main one, positive above it, negative below.
-    dim1, dim2 : int, default 0
+    dim1, dim2 : int, default 0 and 1
         The axes of the rows and of the columns; negative ones count from the end.
     out : Variable, optional
         A variable of the type of the result, which is written to it and returned.
