@@ -98,7 +98,7 @@ class Uniform(Initializer):
 
     Parameters
     ----------
-    low, high : float, default -1.0
+    low, high : float, default -1.0 and 1.0
         The range, by default -1 to 1.
     seed : int, default 0
         0: the library's generator, see `dygraph.seed`. Others draw the same numbers at each call.

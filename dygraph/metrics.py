@@ -423,9 +423,11 @@ class Auc(MetricBase):
     Parameters
     ----------
     name : str, optional
+        The name of the metric; None: that of the class.
     curve : 'ROC' or 'PR'
         True over false positive rate, or precision over recall.
     num_thresholds : int
+        How many thresholds divide the probabilities.
 
     Examples
     --------

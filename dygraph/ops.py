@@ -2,7 +2,8 @@
 
 The functions are made from the registry, so the list is complete; ``help(relu)`` shows formula,
 slots and attributes. Gradient operators are called by `dygraph.run_op`. The module also has
-functions that combine operators, from `dygraph.functions.images` and `dygraph.functions.losses`.
+functions that combine operators, from `dygraph.functions.images`, `dygraph.functions.losses` and
+other modules of that room.
 
 Examples
 --------
@@ -44,15 +45,15 @@ _LAZY = {
     "fluid_images": "adaptive_pool2d adaptive_pool3d fsp_matrix image_resize image_resize_short "
     "resize_bilinear resize_nearest resize_trilinear",
     "fluid_losses": "hsigmoid sigmoid_focal_loss",
-    "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
-    "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d conv1d "
-    "conv1d_transpose interpolate local_response_norm max_pool1d max_pool2d max_pool3d "
-    "max_unpool2d",
+    "images": "conv1d conv1d_transpose interpolate local_response_norm",
     "losses": "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
     "cosine_similarity ctc_greedy_decoder ctc_loss dice_loss gaussian_nll_loss "
     "hinge_embedding_loss l1_loss margin_ranking_loss mse_loss npair_loss "
     "poisson_nll_loss sampled_softmax_with_cross_entropy smooth_l1 soft_margin_loss "
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
+    "pools": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+    "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d max_pool1d "
+    "max_pool2d max_pool3d max_unpool2d",
 }
 # Made by functions of `static.layers` of their own.
 _OF_PROGRAMS = {

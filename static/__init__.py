@@ -76,14 +76,18 @@ def data(name, shape, dtype="float32", lod_level=0):
     Parameters
     ----------
     name : str
+        The name under which it is fed.
     shape : list of int or None
         None or -1: any size.
     dtype : str or dtype
+        The type of the elements.
     lod_level : int
+        The number of levels of detail of the feed; 0 for ordinary arrays.
 
     Returns
     -------
     Variable
+        Of the main program.
 
     Examples
     --------

@@ -174,10 +174,13 @@ class ModelAverage(_InScope):
     Parameters
     ----------
     average_window_rate : float
+        The share of the updates that an average is of.
     min_average_window, max_average_window : int
+        The least and the greatest number of updates of an average.
     regularization : None
         Fluid's argument; not used.
     name : str, optional
+        What the names of the averages begin with.
 
     Examples
     --------
@@ -242,9 +245,11 @@ class LookaheadOptimizer(Shown):
     Parameters
     ----------
     inner_optimizer : optimizer of this module
+        The optimizer of the fast weights.
     alpha : float
-        In [0, 1].
+        How far the slow weights follow, from 0 to 1.
     k : int
+        After how many runs they follow.
 
     Examples
     --------

@@ -96,9 +96,11 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
     Parameters
     ----------
     targets, inputs : Variable or list of Variable
+        What to derive, and by what.
     target_gradients : Variable or list of Variable or None, optional
         Incoming gradients, in the shapes of the targets. None stands for ones.
     no_grad_set : set of Variable or str, optional
+        Variables, or their names, that count as constants.
 
     Returns
     -------

@@ -56,6 +56,7 @@ def set_gradient_clip(clip, param_list=None, program=None):
     Parameters
     ----------
     clip : GradientClipByValue, GradientClipByNorm or GradientClipByGlobalNorm
+        The rule for these parameters.
     param_list : list of Parameter
         Required: without a program there is no default.
     program : None

@@ -77,6 +77,7 @@ def pprint_block_codes(block, show_backward=False):
     Parameters
     ----------
     block : Block
+        The block to show.
     show_backward : bool
         False: without the operators of the backward pass and the variables that only they use.
 
@@ -219,6 +220,7 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
     Parameters
     ----------
     block : Block
+        The block to draw.
     highlights : list of str, optional
         Names of variables, or regular expressions for their beginnings: these are yellow.
     path : str or os.PathLike or None
@@ -258,6 +260,7 @@ def draw_graph(program, path=None):
     Parameters
     ----------
     program : Program
+        The program to draw.
     path : str or os.PathLike, optional
         The file for the DOT text.
 

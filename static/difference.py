@@ -58,6 +58,7 @@ def diff(first, second, callstack=False):
     Parameters
     ----------
     first, second : Program
+        The programs to compare.
     callstack : bool
         True: also the lines of Python that appended the operators.
 

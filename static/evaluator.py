@@ -165,7 +165,9 @@ class ChunkEvaluator(Evaluator):
     chunk_scheme : str
         IOB, IOE, IOBES or plain.
     num_chunk_types : int
+        The number of types of chunks.
     excluded_chunk_types : list of int, optional
+        Types that do not count.
 
     Examples
     --------

@@ -19,6 +19,7 @@ class LayerHelper(Shown):
     Parameters
     ----------
     layer_type : str
+        The name of the layer, for its results and parameters.
     **kwargs
         The layer's arguments; ``name``, ``input``, ``param_attr``, ``bias_attr`` and ``act`` are
         used.

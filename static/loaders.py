@@ -129,6 +129,7 @@ class PyReader(GeneratorLoader):
     Parameters
     ----------
     feed_list : list of Variable, optional
+        What `data` gave, in the order of the batches.
     capacity : int, optional
         How many batches a thread reads ahead. Default: 2.
     use_double_buffer : bool

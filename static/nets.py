@@ -45,7 +45,7 @@ def simple_img_conv_pool(
         ``"max"`` or ``"avg"``.
     global_pooling : bool, default False
         Whether the window is the whole image.
-    conv_stride, conv_padding, conv_dilation : int or list of int, default 1
+    conv_stride, conv_padding, conv_dilation : int or list of int, default 1, 0 and 1
         Of the convolution, as of `layers.conv2d`.
     conv_groups : int, default 1
         Of the convolution.
@@ -98,7 +98,7 @@ def img_conv_group(
         The channels of each convolution.
     pool_size : int or list of int
         Height and width of the window that is pooled.
-    conv_padding, conv_filter_size : int or list of int, default 1
+    conv_padding, conv_filter_size : int or list of int, default 1 and 3
         The padding and the filters of each convolution.
     conv_act : str, optional
         The name of the activation of all.

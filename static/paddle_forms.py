@@ -30,6 +30,7 @@ def unknown_to_paddle(program):
     Parameters
     ----------
     program : Program
+        The program to look through.
 
     Returns
     -------
@@ -92,6 +93,7 @@ def for_paddle(program):
     Parameters
     ----------
     program : Program
+        The program to convert.
 
     Returns
     -------

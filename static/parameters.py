@@ -69,9 +69,13 @@ def create_parameter(
     Parameters
     ----------
     shape : list of int
+        The sizes.
     dtype : str or dtype
+        The type of the elements.
     name : str, optional
+        The name; None: one is made up.
     attr : ParamAttr, str or Initializer, optional
+        Its attributes, name or start values.
     is_bias : bool
         True: starts at 0 by default. False: initialised by Xavier's rule by default.
     default_initializer : Initializer, optional
@@ -82,6 +86,7 @@ def create_parameter(
     Returns
     -------
     Parameter
+        Persistable and trainable.
 
     Examples
     --------

@@ -121,6 +121,7 @@ def add(name, function, what, options=()):
     Parameters
     ----------
     name : str
+        The name of the pass.
     function : callable
         ``function(program, scope, **options)`` edits the program; its result is ignored.
     what : str

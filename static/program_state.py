@@ -49,9 +49,11 @@ def save(program, model_path, scope=None):
     Parameters
     ----------
     program : Program
+        The program whose values are saved.
     model_path : str or os.PathLike
         Directory and prefix of the names.
     scope : Scope, optional
+        Where the values are; None: the global one.
 
     Examples
     --------
@@ -93,6 +95,7 @@ def load(program, model_path, executor=None, var_list=None, scope=None):
     var_list : list of Variable, optional
         Only these. Default: every persistable variable of the program.
     scope : Scope, optional
+        Where the values go; None: the global one.
 
     Raises
     ------
@@ -210,9 +213,11 @@ def set_program_state(program, state_dict, scope=None):
     Parameters
     ----------
     program : Program
+        The program whose values are set.
     state_dict : dict of str to array
         Names that the program does not have are left out.
     scope : Scope, optional
+        Where the values go; None: the global one.
 
     Raises
     ------

@@ -16,6 +16,7 @@ class RecomputeOptimizer(Shown):
     Parameters
     ----------
     optimizer : optimizer of `static.optimizer`
+        The optimizer whose update follows.
 
     Examples
     --------

@@ -33,6 +33,7 @@ def to_code(program, name="program"):
     Parameters
     ----------
     program : Program
+        The program to write down.
     name : str
         The name of the variable for the program.
 

@@ -160,6 +160,24 @@ def ones(shape, *sizes, dtype=None, device=None, requires_grad=False):
 def empty(shape, *sizes, dtype=None, device=None):
     """A tensor to be written; it holds zeros, so no result depends on old memory.
 
+    Parameters
+    ----------
+    shape : list of int or int
+        The sizes, or the first of several arguments: ``empty(2, 3)``.
+    *sizes : int
+        The other sizes.
+    dtype : str or dtype, optional
+        None: the default type.
+    device : str or Place, optional
+        Where it is made; None: the current place.
+
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.empty(2, 3).shape
     (2, 3)
@@ -208,8 +226,24 @@ def zeros_like(x, dtype=None, *, device=None):
 
 
 def empty_like(x, dtype=None, *, device=None):
-    """A tensor of the shape of `x`, of its type or of `dtype`, to be written: zeros.
+    """A tensor of the shape of `x` to be written; it holds zeros.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    dtype : str or dtype, optional
+        None: the type of `x`.
+    device : str or Place, optional
+        Where it is made; None: that of `x`.
+
+    Returns
+    -------
+    Variable
+        Of the shape of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.empty_like(dygraph.to_variable([1, 2])).shape
     (2,)

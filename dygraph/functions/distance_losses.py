@@ -50,9 +50,18 @@ def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
     Parameters
     ----------
     input1, input2 : Variable
-        ``[N, D]`` or ``[D]``.
+        ``[N, D]`` or ``[D]``, of one type.
     label : Variable
         ``[N]`` or ``[]``, 1 or -1, of the type of the inputs.
+    margin : float, default 0.0
+        The greatest cosine that costs nothing, from -1 to 1.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; ``[N]`` for ``"none"``.
 
     Examples
     --------
@@ -73,8 +82,26 @@ def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
 
 
 def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
-    """``max(0, margin - label * (input - other))``: label 1 where `input` ranks higher, else -1.
+    """``max(0, margin - label * (input - other))``, element by element.
 
+    Parameters
+    ----------
+    input, other : Variable
+        Scores of one shape and type, float32 or float64.
+    label : Variable
+        1 where `input` ranks higher, else -1; of the same shape and type.
+    margin : float, default 0.0
+        The smallest difference that costs nothing.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, other = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([1.0, 2.0])
     >>> label = dygraph.ones_like(x)
@@ -90,6 +117,24 @@ def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
 def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
     """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1.
 
+    Parameters
+    ----------
+    input : Variable
+        Distances of any shape; float32 or float64.
+    label : Variable
+        1 or -1, of the shape and type of `input`.
+    margin : float, default 1.0
+        The smallest distance that costs nothing.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> distance, label = dygraph.to_variable([0.5, 0.25]), dygraph.to_variable([1.0, -1.0])
     >>> dygraph.ops.hinge_embedding_loss(distance, label, reduction="none").tolist()
@@ -103,8 +148,24 @@ def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
 
 
 def soft_margin_loss(input, label, reduction="mean"):
-    """``log(1 + exp(-label * input))``, labels 1 or -1.
+    """``log(1 + exp(-label * input))``, element by element.
 
+    Parameters
+    ----------
+    input : Variable
+        Scores of any shape; float32 or float64.
+    label : Variable
+        1 or -1, of the shape and type of `input`.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
     >>> loss = dygraph.ops.soft_margin_loss(score, label, reduction="none")
@@ -128,14 +189,27 @@ def triplet_margin_loss(
 ):
     """``max(0, d(input, positive) - d(input, negative) + margin)``.
 
-    ``d(a, b)`` is the p-norm of ``a - b + epsilon`` along the last axis (Balntas et al., 2016).
+    ``d(a, b)`` is the p-norm of ``a - b + epsilon`` along the last axis (Balntas and others, 2016).
 
     Parameters
     ----------
     input, positive, negative : Variable
-        One shape ``[N, D]``.
-    swap : bool
-        Take the smaller of the distances of `negative` to the two others.
+        One shape ``[N, D]`` and type, float32 or float64.
+    margin : float, default 1.0
+        How much farther `negative` must be to cost nothing.
+    p : float, default 2.0
+        The order of the norm, at least 1.
+    epsilon : float, default 1e-06
+        Added to the differences.
+    swap : bool, default False
+        Whether to take the smaller of the distances of `negative` to the two others.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; ``[N]`` for ``"none"``.
 
     Examples
     --------
@@ -158,7 +232,7 @@ def triplet_margin_loss(
 
 
 def npair_loss(anchor, positive, labels, l2_reg=0.002):
-    """Sohn, "Improved deep metric learning with multi-class N-pair loss objective", 2016.
+    """The loss of pairs against the pairs of other labels in the batch (Sohn, 2016).
 
     The cross entropy of ``anchor @ positive.T`` with equal probabilities for the columns of a row's
     label, plus `l2_reg` times a quarter of the mean squared norms.
@@ -166,9 +240,21 @@ def npair_loss(anchor, positive, labels, l2_reg=0.002):
     Parameters
     ----------
     anchor, positive : Variable
-        ``[N, D]``.
+        ``[N, D]``; float32 or float64.
     labels : Variable
-        ``[N]``.
+        ``[N]``
+    l2_reg : float, default 0.002
+        The weight of the norms, at least 0.
+
+    Returns
+    -------
+    Variable
+        One number, of shape ``()``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        There is not one label for each row.
 
     Examples
     --------

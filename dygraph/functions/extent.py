@@ -18,6 +18,22 @@ Variable = _core.Variable
 def tile(x, repetitions=None, **spellings):
     """`x` repeated along each axis, as NumPy's tile.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    repetitions : int, list of int or Variable, optional
+        How often along each axis; of fewer numbers than axes, the first axes come once.
+    **spellings : object
+        ``repeat_times``, another name of `repetitions`.
+
+    Returns
+    -------
+    Variable
+        Each size times its number.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
     [[0, 1, 0, 1], [0, 1, 0, 1]]
@@ -82,8 +98,22 @@ def _expanded(x, shape):
 
 
 def broadcast_to(x, shape):
-    """The same as `expand`.
+    """`x` repeated to a shape that it broadcasts to; the same as `expand`.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    shape : list of int
+        The new sizes; -1 keeps that of `x`.
+
+    Returns
+    -------
+    Variable
+        Of `shape`, with the type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.broadcast_to(dygraph.to_variable([1.0, 2.0]), [2, 2]).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
@@ -102,8 +132,25 @@ def expand_as(x, y):
 
 
 def broadcast_tensors(inputs):
-    """The list of the tensors in `inputs`, all broadcast to their common shape.
+    """Variables repeated to the shape that all broadcast to.
 
+    Parameters
+    ----------
+    inputs : list of Variable
+        Of any types, with known sizes.
+
+    Returns
+    -------
+    list of Variable
+        One for each input, of the common shape.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The shapes do not broadcast.
+
+    Examples
+    --------
     >>> import dygraph
     >>> a, b = dygraph.broadcast_tensors([dygraph.zeros([3, 1]), dygraph.zeros([2])])
     >>> a.shape, b.shape
@@ -164,8 +211,29 @@ def repeat(x, repeats, axis=None):
 
 
 def repeat_interleave(x, repeats, axis=None, **spellings):
-    """`repeat`, by torch's and Paddle's name.
+    """Each element along an axis repeated several times: `repeat`, by torch's and Paddle's name.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    repeats : int, list of int or Variable
+        One number for all elements, or one for each.
+    axis : int, optional
+        None: of all elements in one axis.
+
+    Returns
+    -------
+    Variable
+        The size along the axis is the sum of the repeats.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `repeats` holds a negative number, or does not fit the axis.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.repeat_interleave(dygraph.arange(2), 2).tolist()
     [0, 0, 1, 1]

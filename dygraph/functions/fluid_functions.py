@@ -29,6 +29,7 @@ sequence_first_step, sequence_last_step = nets.sequence_first_step, nets.sequenc
 
 
 _NUMBERS = "float32, float64, int32 or int64"
+_TRUTHS = "any type; numbers are true where they are not 0"
 _REDUCTION = """The {what} over axes.
 
 Parameters
@@ -85,7 +86,10 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]", kind=_NU
     return function
 
 
-reduce_sum = _reduction("reduce_sum", "sum", "[4.0, 6.0]")
+reduce_sum = _reduction(
+    "reduce_sum", "sum", "[4.0, 6.0]",
+    kind="any type", gives="the type of `input`, int64 for bool",
+)  # fmt: skip
 reduce_mean = _reduction(
     "reduce_mean", "mean", "[2.0, 3.0]",
     gives="the type of `input`, float32 for integers",
@@ -95,11 +99,11 @@ reduce_min = _reduction("reduce_min", "least element", "[1.0, 2.0]")
 reduce_prod = _reduction("reduce_prod", "product", "[3.0, 8.0]")
 reduce_all = _reduction(
     "reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]",
-    kind="bool", gives="bool",
+    kind=_TRUTHS, gives="bool",
 )  # fmt: skip
 reduce_any = _reduction(
     "reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]",
-    kind="bool", gives="bool",
+    kind=_TRUTHS, gives="bool",
 )  # fmt: skip
 
 
@@ -113,7 +117,7 @@ def argmax(x, axis=0):
     Parameters
     ----------
     x : Variable
-        At least one axis; a floating point or integer type.
+        At least one axis; float32, float64 or an integer type.
     axis : int, default 0
         Negative ones count from the end.
 
@@ -144,7 +148,7 @@ def argmin(x, axis=0):
     Parameters
     ----------
     x : Variable
-        At least one axis; a floating point or integer type.
+        At least one axis; float32, float64 or an integer type.
     axis : int, default 0
         Negative ones count from the end.
 
@@ -423,7 +427,7 @@ def scatter_nd(index, updates, shape, name=None):
     index : Variable
         int32 or int64 ``[..., k]``; negative numbers count from the end.
     updates : Variable
-        ``index.shape[:-1] + shape[k:]``; a floating point or integer type.
+        ``index.shape[:-1] + shape[k:]``; float32, float64 or an integer type.
     shape : list of int
         The shape of the result.
     name : str, optional
@@ -517,7 +521,7 @@ def uniform_random_batch_size_like(
         The axis of `input` that gives the size.
     output_dim_idx : int, default 0
         The axis of the result that takes it.
-    min, max : float, default -1.0
+    min, max : float, default -1.0 and 1.0
         The range, by default -1 to 1.
     seed : int, default 0
         0: the library's generator. Others give the same numbers at each call.

@@ -4,7 +4,7 @@ from dygraph import _core
 from dygraph.core import check
 from dygraph.core.size_lists import is_open, sizes_of
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions import images
+from dygraph.functions import images, pools
 
 __all__ = [
     "adaptive_pool2d", "adaptive_pool3d", "fsp_matrix", "image_resize", "image_resize_short",
@@ -317,11 +317,11 @@ def image_resize_short(input, out_short_len, resample="BILINEAR"):
 def _adaptive(axes, input, pool_size, pool_type, require_index, owner):
     check.choice(pool_type, ("max", "avg"), f"{owner}: pool_type")
     if pool_type == "max":
-        pool = images.adaptive_max_pool2d if axes == 2 else images.adaptive_max_pool3d
+        pool = pools.adaptive_max_pool2d if axes == 2 else pools.adaptive_max_pool3d
         return pool(input, pool_size, bool(require_index))
     if require_index:
         raise InvalidArgumentError(f"{owner}: require_index must be False for 'avg', got True")
-    pool = images.adaptive_avg_pool2d if axes == 2 else images.adaptive_avg_pool3d
+    pool = pools.adaptive_avg_pool2d if axes == 2 else pools.adaptive_avg_pool3d
     return pool(input, pool_size)
 
 

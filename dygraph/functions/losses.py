@@ -71,8 +71,22 @@ def mse_loss(input, label, reduction="mean"):
 
 
 def l1_loss(input, label, reduction="mean"):
-    """The mean of ``|input - label|``; arguments as of `square_error_cost`.
+    """``|input - label|``, element by element, or its mean or sum.
 
+    Parameters
+    ----------
+    input, label : Variable
+        Of one shape and type, float32 or float64.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
     >>> dygraph.ops.l1_loss(x, y).item()
@@ -111,15 +125,21 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
 
 
 def binary_cross_entropy(input, label, weight=None, reduction="mean"):
-    """``-label log(input) - (1 - label) log(1 - input)``.
+    """``-label * log(input) - (1 - label) * log(1 - input)``. A logarithm is at least -100.
 
     Parameters
     ----------
     input, label : Variable
-        Probabilities in [0, 1], one shape. A logarithm is at least -100.
+        Probabilities in [0, 1], of one shape and type, float32 or float64.
     weight : Variable or array, optional
         Factors that broadcast to the losses.
-    reduction : 'mean', 'sum' or 'none'
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
 
     Examples
     --------
@@ -140,12 +160,18 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None,
     Parameters
     ----------
     logit, label : Variable
-        Scores, and probabilities in [0, 1], one shape.
+        Scores, and probabilities in [0, 1], of one shape and type, float32 or float64.
     weight : Variable or array, optional
         Factors that broadcast to the losses.
     pos_weight : Variable or array, optional
         Factors of the part of label 1, which broadcast to the losses.
-    reduction : 'mean', 'sum' or 'none'
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `logit` for ``"none"``.
 
     Examples
     --------
@@ -173,34 +199,40 @@ def softmax_cross_entropy(
     Parameters
     ----------
     input : Variable
-        Scores, the classes along `axis`.
+        Scores, the classes along `axis`; float32 or float64.
     label : Variable
         int32 or int64 classes, the shape of `input` without `axis` or with 1 in its place; with
         `soft_label` a distribution of the shape of `input`.
     weight : Variable or array, optional
         A factor for each class ``[C]``.
-    ignore_index : int
+    ignore_index : int, default -100
         A label that has no loss and no gradient and does not count in the mean.
-    reduction : 'mean', 'sum' or 'none'
-        The mean divides by the sum of the weights of the labels that count (0 if none counts); with
-        `soft_label` by the number of losses.
-    label_smoothing : float
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``. The mean divides by the sum of the weights of the
+        labels that count (0 if none counts); with `soft_label` by the number of losses.
+    soft_label : bool, default False
+        Whether `label` holds distributions.
+    axis : int, default -1
+        The axis of the classes; negative ones count from the end.
+    label_smoothing : float, default 0.0
         The share, 0 to 1, of each label that is spread equally over all classes.
 
     Returns
     -------
     Variable
-        A scalar, or the shape of `input` without `axis`.
+        One number of shape ``()``, or the shape of `input` without `axis`.
 
     Raises
     ------
     InvalidArgumentError
-        (a ValueError) for shapes that do not fit.
+        (a ValueError) The shapes do not fit.
     OutOfRangeError
-        (an IndexError) for a label outside the classes.
+        (an IndexError) A label is no class.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import dygraph
     >>> import dygraph, numpy as np
     >>> scores = dygraph.to_variable(np.zeros((2, 4), "float32"))
     >>> label = dygraph.to_variable(np.array([1, 3]))
@@ -260,11 +292,21 @@ def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, red
     Parameters
     ----------
     input, label : Variable
-        One shape.
-    log_input : bool
+        Of one shape and type, float32 or float64.
+    log_input : bool, default True
         False: `input` is the mean, and the loss ``input - label * log(input + epsilon)``.
-    full : bool
-        Add Stirling's ``label log(label) - label + log(2 pi label) / 2`` where label is above 1.
+    full : bool, default False
+        Whether to add Stirling's ``label * log(label) - label + log(2 * pi * label) / 2`` where the
+        label is above 1.
+    epsilon : float, default 1e-08
+        Added to a mean that the logarithm takes.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
 
     Examples
     --------
@@ -288,10 +330,28 @@ def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, red
 
 
 def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reduction="mean"):
-    """``(log(variance) + (input - label)^2 / variance) / 2``, the variance at least `epsilon`.
+    """``(log(variance) + (input - label)^2 / variance) / 2``, element by element.
 
-    `full` adds the constant ``log(2 pi) / 2``.
+    Parameters
+    ----------
+    input, label : Variable
+        Means, and what was drawn, of one shape and type, float32 or float64.
+    variance : Variable
+        Of the same shape and type.
+    full : bool, default False
+        Whether to add the constant ``log(2 * pi) / 2``.
+    epsilon : float, default 1e-06
+        The least variance that counts.
+    reduction : str, default "mean"
+        ``"mean"``, ``"sum"`` or ``"none"``.
 
+    Returns
+    -------
+    Variable
+        One number of shape ``()``; the shape of `input` for ``"none"``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
     >>> dygraph.ops.gaussian_nll_loss(x, y, dygraph.ones_like(x)).item()
@@ -442,22 +502,31 @@ def sampled_softmax_with_cross_entropy(
     Parameters
     ----------
     logits : Variable
-        ``[N, C]`` scores.
+        ``[N, C]`` scores; float32 or float64.
     label : Variable
         ``[N, num_true]`` int64 classes.
     num_samples : int
-    num_true : int
-    remove_accidental_hits : bool
-        Lower the logits of samples that are true classes of the row.
-    use_customized_samples : bool
-        Take `customized_samples` and `customized_probabilities`, ``[N, num_true + num_samples]``.
-    seed : int
+        How many classes are drawn.
+    num_true : int, default 1
+        How many classes of a row are true.
+    remove_accidental_hits : bool, default True
+        Whether to lower the logits of samples that are true classes of the row.
+    use_customized_samples : bool, default False
+        Whether to take the samples given in place of drawn ones.
+    customized_samples, customized_probabilities : Variable, optional
+        Classes and their probabilities, ``[N, num_true + num_samples]``.
+    seed : int, default 0
         0: other draws in each call.
 
     Returns
     -------
     Variable
-        ``[N, 1]``.
+        ``[N, 1]``
+
+    Raises
+    ------
+    InvalidArgumentError
+        The shape of `label` does not fit.
 
     Examples
     --------

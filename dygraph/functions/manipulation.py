@@ -228,6 +228,25 @@ def swapaxes(x, axis1, axis2):
 def moveaxis(x, source, destination):
     """`x` with the axes `source` at the positions `destination`, the others in order.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape and type.
+    source, destination : int or list of int
+        As many of both; negative ones count from the end.
+
+    Returns
+    -------
+    Variable
+        The sizes of `x`, moved likewise.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An axis is named twice, or the lengths differ.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.moveaxis(dygraph.zeros([2, 3, 4]), 0, -1).shape
     (3, 4, 2)
@@ -343,8 +362,24 @@ def transpose(x, axes=None, *others, **spellings):
 
 
 def unbind(x, axis=0, **spellings):
-    """The list of the elements of `x` along an axis, without it.
+    """The elements of `x` along an axis, without it.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis, any type.
+    axis : int, default 0
+        Negative ones count from the end.
+    **spellings : object
+        ``dim``, another name of `axis`.
+
+    Returns
+    -------
+    list of Variable
+        As many as the size of the axis.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
     [[1.0, 0.0], [0.0, 1.0]]
@@ -423,6 +458,24 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
 def chunk(x, chunks, axis=0, **spellings):
     """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis, any type.
+    chunks : int
+        How many parts at most.
+    axis : int, default 0
+        Negative ones count from the end.
+    **spellings : object
+        ``dim``, another name of `axis`.
+
+    Returns
+    -------
+    list of Variable
+        The parts, of the type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
     [3, 3, 1]

@@ -54,8 +54,20 @@ def einsum(equation, *operands):
 
 
 def outer(x, y):
-    """The outer product of the flattened `x` and `y`.
+    """The outer product of the flattened `x` and `y`: ``out[i, j] = x[i] * y[j]``.
 
+    Parameters
+    ----------
+    x, y : Variable
+        Of one type.
+
+    Returns
+    -------
+    Variable
+        ``[elements of x, elements of y]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.outer(dygraph.arange(1, 3), dygraph.arange(3)).numpy().tolist()
     [[0, 1, 2], [0, 2, 4]]
@@ -66,6 +78,20 @@ def outer(x, y):
 def mm(x, y):
     """The matrix product of two matrices, or of stacks of them.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[..., m, k]``; float32 or float64.
+    y : Variable
+        ``[..., k, n]``, of the type of `x`.
+
+    Returns
+    -------
+    Variable
+        ``[..., m, n]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
     >>> dygraph.mm(x, x).tolist()
@@ -77,6 +103,20 @@ def mm(x, y):
 def mv(x, vec):
     """The product of a matrix and a vector.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[m, n]``; float32 or float64.
+    vec : Variable
+        ``[n]``, of the type of `x`.
+
+    Returns
+    -------
+    Variable
+        ``[m]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
     >>> dygraph.mv(x, dygraph.to_variable([1.0, 10.0])).tolist()
@@ -140,21 +180,31 @@ def dot_method(self, y):
 
 
 def norm(x, p="fro", axis=None, keepdim=False, **spellings):
-    """``(sum |x|^p)^(1/p)`` over an axis, several, or all.
+    """``(sum |x|^p)^(1/p)`` over an axis, several, or all. The gradient is 0 where the norm is 0.
 
     Parameters
     ----------
     x : Variable
-    p : 'fro' or float
-        'fro' is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
+        Any shape, float32 or float64.
+    p : str or float, default "fro"
+        ``"fro"`` is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
         minimum.
     axis : int or list of int, optional
-    keepdim : bool
+        Negative ones count from the end; None: all.
+    keepdim : bool, default False
+        Whether the axes stay, with size 1.
+    **spellings : object
+        ``dim`` and ``keep_dim``, other names of `axis` and `keepdim`.
 
     Returns
     -------
     Variable
-        The gradient is 0 where the norm is 0.
+        The shape of `x` without the axes, or with size 1 there.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `axis` names an axis twice or none.
 
     Examples
     --------

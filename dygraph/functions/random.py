@@ -19,10 +19,27 @@ def drawn(kind, shape, owner, **attrs):
 
 
 def rand(shape, *sizes, dtype=None, requires_grad=False):
-    """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them reproducible.
+    """Random numbers from [0, 1), each as likely as the others; `dygraph.seed` makes them
+    reproducible.
 
-    The sizes may be single arguments: ``rand(2, 3)``.
+    Parameters
+    ----------
+    shape : list of int or int
+        The sizes, or the first of several arguments: ``rand(2, 3)``.
+    *sizes : int
+        The other sizes.
+    dtype : str or dtype, optional
+        None: the default type.
+    requires_grad : bool
+        True: the result is a leaf that gets a gradient.
 
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.rand([2, 3]).shape
     (2, 3)
@@ -33,10 +50,26 @@ def rand(shape, *sizes, dtype=None, requires_grad=False):
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
-    """Numbers drawn uniformly from [min, max).
+    """Random numbers from [min, max), each as likely as the others.
 
-    A seed other than 0 gives the same numbers each time.
+    Parameters
+    ----------
+    shape : list of int
+        The sizes.
+    dtype : str or dtype, optional
+        None: the default type.
+    min, max : float, default -1.0
+        The range, by default -1 to 1.
+    seed : int, default 0
+        0: the library's generator. Others give the same numbers each time.
 
+    Returns
+    -------
+    Variable
+        Of the given shape and type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.uniform([100], min=2.0, max=3.0).numpy()
     >>> bool((x >= 2).all() and (x <= 3).all())
@@ -61,14 +94,21 @@ def randn(shape, *sizes, dtype=None, requires_grad=False):
 
 
 def normal(mean=0.0, std=1.0, shape=None, **spellings):
-    """Numbers drawn from the normal distribution.
+    """Random numbers of the normal distribution.
 
     Parameters
     ----------
-    mean, std : float or Variable
+    mean, std : float or Variable, default 0.0
         Variables broadcast, and gradients flow to them; then `shape` is not read.
     shape : list of int, optional
         For two numbers. None: ``[1]``.
+    **spellings : object
+        ``size``, another name of `shape`.
+
+    Returns
+    -------
+    Variable
+        Of `shape`, or of the shape that the Variables broadcast to.
 
     Examples
     --------

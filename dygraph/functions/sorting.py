@@ -34,6 +34,33 @@ def sort(x, /, *places, axis=-1, descending=False, stable=True, **spellings):
 
     The other arguments have names: torch's ``sort(x, 0)`` gives the elements and their places.
 
+    Parameters
+    ----------
+    x : Variable
+        At least one axis; any type.
+    *places : object
+        Refused: the other arguments have names.
+    axis : int, default -1
+        Negative ones count from the end.
+    descending : bool, default False
+        Whether the greatest comes first.
+    stable : bool, default True
+        Accepted; all sorting is stable.
+    **spellings : object
+        Other libraries' names; ``dim`` is refused with a hint.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `dim` or a second positional argument is given: torch's result has two parts.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 3]

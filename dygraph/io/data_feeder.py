@@ -196,6 +196,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     recursive_seq_lens : list of list of int
         Lengths, from the outermost level: ``[[2, 3]]``.
     place : Place, optional
+        Where the values go; None: the current place.
 
     Returns
     -------
@@ -244,7 +245,7 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place=None, low=
         The shape of a row.
     place : CPUPlace or CUDAPlace, optional
         None: the current one.
-    low, high : int, default 0
+    low, high : int, default 0 and 1
         The bounds, by default 0 and 1; both may be drawn.
 
     Returns

@@ -25,6 +25,7 @@ class ParamAttr(Shown):
     gradient_clip : object, optional
         Clips this parameter's gradient before the optimizer's own clipping.
     do_model_average : bool
+        Whether `ModelAverage` averages it.
     clip : object, optional
         Another name of `gradient_clip`.
 

@@ -1,7 +1,7 @@
 """Pooling layers over one, two and three axes: the functions of `dygraph.ops` as layers."""
 
 from dygraph.core import check
-from dygraph.functions import images
+from dygraph.functions import pools
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -67,7 +67,7 @@ class MaxPool2D(_Windows):
     (2, 6, 14, 14)
     """
 
-    _function = staticmethod(images.max_pool2d)
+    _function = staticmethod(pools.max_pool2d)
 
     def __init__(
         self, pool_size, pool_stride=None, pool_padding=0, *, ceil_mode=False, return_mask=False
@@ -89,7 +89,7 @@ class MaxPool1D(MaxPool2D):
     """
 
     _axes = 1
-    _function = staticmethod(images.max_pool1d)
+    _function = staticmethod(pools.max_pool1d)
 
 
 class MaxPool3D(MaxPool2D):
@@ -101,7 +101,7 @@ class MaxPool3D(MaxPool2D):
     """
 
     _axes = 3
-    _function = staticmethod(images.max_pool3d)
+    _function = staticmethod(pools.max_pool3d)
 
 
 class AvgPool2D(_Windows):
@@ -124,7 +124,7 @@ class AvgPool2D(_Windows):
     [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
 
-    _function = staticmethod(images.avg_pool2d)
+    _function = staticmethod(pools.avg_pool2d)
 
     def __init__(
         self, pool_size, pool_stride=None, pool_padding=0, *, ceil_mode=False, exclusive=True
@@ -146,7 +146,7 @@ class AvgPool1D(AvgPool2D):
     """
 
     _axes = 1
-    _function = staticmethod(images.avg_pool1d)
+    _function = staticmethod(pools.avg_pool1d)
 
 
 class AvgPool3D(AvgPool2D):
@@ -158,7 +158,7 @@ class AvgPool3D(AvgPool2D):
     """
 
     _axes = 3
-    _function = staticmethod(images.avg_pool3d)
+    _function = staticmethod(pools.avg_pool3d)
 
 
 class _Adaptive(Layer):
@@ -199,7 +199,7 @@ class AdaptiveAvgPool2D(_Adaptive):
     (2, 6, 1, 1)
     """
 
-    _function = staticmethod(images.adaptive_avg_pool2d)
+    _function = staticmethod(pools.adaptive_avg_pool2d)
 
     def __init__(self, output_size):
         super().__init__(output_size)
@@ -214,7 +214,7 @@ class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
     """
 
     _axes = 1
-    _function = staticmethod(images.adaptive_avg_pool1d)
+    _function = staticmethod(pools.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
@@ -226,7 +226,7 @@ class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
     """
 
     _axes = 3
-    _function = staticmethod(images.adaptive_avg_pool3d)
+    _function = staticmethod(pools.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool2D(_Adaptive):
@@ -246,7 +246,7 @@ class AdaptiveMaxPool2D(_Adaptive):
     [[[[2.0], [5.0]]]]
     """
 
-    _function = staticmethod(images.adaptive_max_pool2d)
+    _function = staticmethod(pools.adaptive_max_pool2d)
 
     def __init__(self, output_size, return_mask=False):
         super().__init__(output_size, return_mask=bool(return_mask))
@@ -261,7 +261,7 @@ class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
     """
 
     _axes = 1
-    _function = staticmethod(images.adaptive_max_pool1d)
+    _function = staticmethod(pools.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
@@ -273,7 +273,7 @@ class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
     """
 
     _axes = 3
-    _function = staticmethod(images.adaptive_max_pool3d)
+    _function = staticmethod(pools.adaptive_max_pool3d)
 
 
 class MaxUnPool2D(_Windows):
@@ -302,4 +302,4 @@ class MaxUnPool2D(_Windows):
         self._size = output_size
 
     def forward(self, input, indices):
-        return images.max_unpool2d(input, indices, *self._window, self._size)
+        return pools.max_unpool2d(input, indices, *self._window, self._size)

@@ -563,7 +563,7 @@ class GRUUnit(Layer):
         Three times the width D of the hidden state.
     param_attr, bias_attr : ParamAttr, optional
         Of ``weight [D, 3 * D]`` and ``bias [1, 3 * D]``.
-    activation, gate_activation : str, default "tanh"
+    activation, gate_activation : str, default "tanh" and "sigmoid"
         ``'identity'``, ``'sigmoid'``, ``'tanh'`` or ``'relu'``.
     origin_mode : bool, default False
         The update gate keeps the past.

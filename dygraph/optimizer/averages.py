@@ -303,9 +303,11 @@ class LookaheadOptimizer(Shown):
     Parameters
     ----------
     inner_optimizer : Optimizer
+        The optimizer of the fast weights.
     alpha : float
-        In [0, 1].
+        How far the slow weights follow, from 0 to 1.
     k : int
+        After how many steps they follow.
 
     Examples
     --------

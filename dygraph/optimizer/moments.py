@@ -40,7 +40,7 @@ class Adam(_WithMoments):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -104,6 +104,7 @@ class AdamW(_WithMoments):
     learning_rate, beta1, beta2, epsilon, parameter_list, grad_clip, lazy_mode, name
         As for `Adam`.
     weight_decay : float
+        The factor of the decay, at least 0.
     lr_ratio : callable, optional
         Returns a factor on the learning rate for a parameter.
     apply_decay_param_fun : callable, optional
@@ -167,7 +168,7 @@ class Adamax(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -233,7 +234,7 @@ class Lamb(_WithMoments):
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
     lamb_weight_decay : float, default 0.01
         The decay of the weights, at least 0.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-06
         Keeps the divisor above 0.
@@ -306,7 +307,7 @@ class NAdam(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.002
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.
@@ -376,7 +377,7 @@ class RAdam(Optimizer):
     ----------
     learning_rate : float or schedule, default 0.001
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
-    beta1, beta2 : float, default 0.9
+    beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08
         Keeps the divisor above 0.

@@ -28,10 +28,13 @@ class FC(Layer):
     num_flatten_dims : int
         The number of axes that stay.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
+        The attributes, name or start values of weight and bias; ``bias_attr=False``: no bias.
     act : str, optional
+        The name of an activation to apply to the result.
     is_test : bool
         Of Fluid; not used.
     dtype : dtype, optional
+        The type of the parameters; None: the default type.
 
     Examples
     --------

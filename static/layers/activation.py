@@ -50,7 +50,7 @@ def brelu(x, t_min=0.0, t_max=24.0, name=None):
     ----------
     x : Variable
         Any shape, float32 or float64.
-    t_min, t_max : float, default 0.0
+    t_min, t_max : float, default 0.0 and 24.0
         The bounds, by default 0 and 24.
     name : str, optional
         The name of the result in a program; an eager call does not use it.

@@ -20,7 +20,7 @@ def elementwise_add(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -53,7 +53,7 @@ def elementwise_sub(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -83,7 +83,7 @@ def elementwise_mul(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -113,7 +113,7 @@ def elementwise_div(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -249,7 +249,7 @@ def elementwise_mod(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -284,7 +284,7 @@ def elementwise_floordiv(x, y, axis=-1, act=None, name=None):
     Parameters
     ----------
     x, y : Variable
-        Of shapes that broadcast; of one type, a floating point or integer type.
+        Of shapes that broadcast; of one type, float32, float64 or an integer type.
     axis : int, default -1
         The axis of `x` that the first axis of `y` lies along; -1: axes are matched from the last
         one, as NumPy's.
@@ -387,7 +387,7 @@ def increment(x, value=1.0, in_place=True):
     Parameters
     ----------
     x : Variable
-        One number, of a floating point or integer type.
+        One number, of float32, float64 or an integer type.
     value : float, default 1.0
         The summand.
     in_place : bool, default True
@@ -478,7 +478,7 @@ def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
     Parameters
     ----------
     x : Variable
-        Any shape, a floating point or integer type; or SelectedRows, without a bias.
+        Any shape, float32, float64 or an integer type; or SelectedRows, without a bias.
     scale : float or Variable, default 1.0
         The factor; a Variable must have one element.
     bias : float, default 0.0

@@ -188,12 +188,14 @@ def array_read(array, i):
     Parameters
     ----------
     array : Variable or list
+        What `create_array` or `array_write` made.
     i : Variable
         One int64, at least 0 and less than the length.
 
     Returns
     -------
     Variable
+        The element, of the type of the array.
 
     Raises
     ------
@@ -235,6 +237,7 @@ def array_length(array):
     Parameters
     ----------
     array : Variable or list
+        What `create_array` or `array_write` made.
 
     Returns
     -------
@@ -274,6 +277,7 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
     axis : int
         The axis to concatenate along, or the new axis.
     name : str, optional
+        The name of the results.
     use_stack : bool
         True: stack along a new axis. False: concatenate.
 

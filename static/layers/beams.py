@@ -23,6 +23,7 @@ def beam_search(
     scores : Variable
         float32 ``[rows, K]`` with two levels of LoD: sources, and the beams of each.
     beam_size : int
+        How many sequences are kept for each sample.
     end_id : int
         The id that ends a beam.
     level : int
@@ -31,6 +32,7 @@ def beam_search(
         True: `scores` are scores of whole beams. False: they are probabilities of this step, whose
         logarithms are added to `pre_scores`.
     name : str, optional
+        The name of the results.
     return_parent_idx : bool
         True: also return the int32 row from which each result continues.
 
@@ -89,9 +91,11 @@ def beam_search_decode(ids, scores, beam_size, end_id, name=None):
     ids, scores : Variable or list
         Arrays with the results of `beam_search` for each step.
     beam_size : int
+        How many sequences were kept for each sample.
     end_id : int
         The id that ends a sequence.
     name : str, optional
+        The name of the results.
 
     Returns
     -------

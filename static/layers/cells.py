@@ -196,12 +196,15 @@ class GRUCell(_Gates):
     Parameters
     ----------
     hidden_size : int
+        The width of a state.
     param_attr, bias_attr : ParamAttr, str, Initializer or bool, optional
         A name gets the suffixes ``_gate`` and ``_candidate``.
     gate_activation, activation : callable or str, optional
         Default: sigmoid and tanh.
     dtype : str
+        The type of the parameters.
     name : str
+        The name of the results and the parameters.
 
     Examples
     --------
@@ -246,13 +249,17 @@ class LSTMCell(_Gates):
     Parameters
     ----------
     hidden_size : int
+        The width of a state.
     param_attr, bias_attr : ParamAttr, str, Initializer or bool, optional
+        The attributes, name or start values of weight and bias.
     gate_activation, activation : callable or str, optional
         Default: sigmoid and tanh.
     forget_bias : float
         Added to the forget gate before its activation.
     dtype : str
+        The type of the parameters.
     name : str
+        The name of the results and the parameters.
 
     Examples
     --------

@@ -325,7 +325,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     Parameters
     ----------
     input, other : Variable
-        Of shapes that broadcast, float32 or float64.
+        Of shapes that broadcast; float32, float64, int32 or int64.
     rtol : float, default 1e-05
         The difference allowed for each unit of `other`.
     atol : float, default 1e-08

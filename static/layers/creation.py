@@ -396,7 +396,7 @@ def linspace(start, stop, num, dtype):
     num : int or Variable
         How many numbers; a Variable must have one element.
     dtype : str or dtype
-        float32 or float64.
+        float32, float64, int32 or int64.
 
     Returns
     -------

@@ -16,11 +16,13 @@ def data(
     Parameters
     ----------
     name : str
+        The name under which it is fed.
     shape : list of int
         Sizes of one sample; -1 for the batch is put in front unless a size is already -1 or None.
     append_batch_size : bool
         False: `shape` is the whole shape.
     dtype : str or dtype
+        The type of the elements.
     lod_level : int
         The number of levels of detail of the feed; 0 for ordinary arrays.
     type : str
@@ -31,6 +33,7 @@ def data(
     Returns
     -------
     Variable
+        Of the main program.
 
     Raises
     ------

@@ -81,7 +81,9 @@ class BeamSearchDecoder(Decoder):
     cell : RNNCell or callable
         Called as ``cell(inputs, states)``.
     start_token, end_token : int
+        The numbers of the tokens that begin and end a sequence.
     beam_size : int
+        How many sequences are kept for each sample.
     embedding_fn : callable, optional
         Maps int64 ids to inputs of the cell.
     output_fn : callable, optional
@@ -233,6 +235,7 @@ def dynamic_decode(
     Parameters
     ----------
     decoder : Decoder
+        Such as a `BeamSearchDecoder` or a `BasicDecoder`.
     inits : Variable or structure of them, optional
         Passed to ``decoder.initialize``.
     max_step_num : int, optional

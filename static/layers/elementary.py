@@ -366,7 +366,7 @@ def sign(x):
     Parameters
     ----------
     x : Variable
-        Any shape; a floating point or integer type.
+        Any shape; float32, float64 or an integer type.
 
     Returns
     -------

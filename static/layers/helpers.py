@@ -70,6 +70,7 @@ class TrainingHelper(DecodeHelper):
     sequence_length : Variable
         int32 or int64 ``[batch]``, each at least 1.
     time_major : bool
+        Whether the first axis is time; else the second.
 
     Raises
     ------
@@ -140,6 +141,7 @@ class GreedyEmbeddingHelper(DecodeHelper):
     start_tokens : Variable
         int64 ``[batch]``.
     end_token : int
+        The number of the token that ends a sequence.
 
     Raises
     ------
@@ -247,6 +249,7 @@ class BasicDecoder(Decoder):
     cell : RNNCell
         Or any callable of (inputs, states).
     helper : DecodeHelper
+        Gives the inputs of each step.
     output_fn : callable, optional
         Applied to the cell's outputs.
 

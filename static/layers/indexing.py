@@ -103,7 +103,7 @@ def scatter_nd_add(ref, index, updates, name=None):
     Parameters
     ----------
     ref : Variable
-        At least `k` axes; a floating point or integer type.
+        At least `k` axes; float32, float64 or an integer type.
     index : Variable
         int32 or int64 ``[..., k]``; negative numbers count from the end.
     updates : Variable
@@ -383,7 +383,7 @@ def crop(x, shape=None, offsets=None, name=None):
     Parameters
     ----------
     x : Variable
-        Any shape; float32, float64, int32 or int64.
+        Any shape and type.
     shape : list of int or Variable, optional
         The sizes; a Variable gives its own shape. None: the shape of `x`.
     offsets : list of int or Variable, optional
@@ -419,7 +419,7 @@ def crop_tensor(x, shape=None, offsets=None, name=None):
     Parameters
     ----------
     x : Variable
-        Any shape; float32, float64, int32 or int64.
+        Any shape and type.
     shape : list of int or Variable, optional
         The sizes; a Variable holds them. None: the shape of `x`.
     offsets : list of int or Variable, optional
@@ -535,7 +535,7 @@ def scatter_nd(index, updates, shape, name=None):
     index : Variable
         int32 or int64 ``[..., k]``; negative numbers count from the end.
     updates : Variable
-        ``index.shape[:-1] + shape[k:]``; a floating point or integer type.
+        ``index.shape[:-1] + shape[k:]``; float32, float64 or an integer type.
     shape : list of int
         The shape of the result.
     name : str, optional

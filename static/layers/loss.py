@@ -241,7 +241,7 @@ def teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, soft_max_
         Scores, of any shape; float32 or float64.
     label : Variable
         Of the shape and type of `input`.
-    soft_max_up_bound, soft_max_lower_bound : float, default 15.0
+    soft_max_up_bound, soft_max_lower_bound : float, default 15.0 and -15.0
         Scores outside these bounds get no gradient.
 
     Returns

@@ -119,7 +119,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         ``[..., n]``, with `n` known; any type.
     offset : int, default 0
         The diagonal: 0 for the main one, positive above it, negative below.
-    dim1, dim2 : int, default -2
+    dim1, dim2 : int, default -2 and -1
         The axes of the result that make the matrices, by default the last two.
 
     Returns

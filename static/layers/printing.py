@@ -91,6 +91,7 @@ def Assert(cond, data=None, summarize=20, name=None):
     summarize : int
         The number of values of each; -1: all.
     name : str, optional
+        Accepted as in Fluid; not used.
 
     Raises
     ------

@@ -251,7 +251,7 @@ def mean(x, name=None):
     Parameters
     ----------
     x : Variable
-        Any shape; bool, a floating point or an integer type.
+        Any shape; bool, float32, float64 or an integer type.
     name : str, optional
         The name of the result in a program; an eager call does not use it.
 
@@ -304,7 +304,7 @@ def trace(input, offset=0, dim1=0, dim2=1, out=None, name=None):
         At least two axes; float32, float64, int32 or int64.
     offset : int, default 0
         The diagonal: 0 for the main one, positive above it, negative below.
-    dim1, dim2 : int, default 0
+    dim1, dim2 : int, default 0 and 1
         The axes of the rows and of the columns; negative ones count from the end.
     out : Variable, optional
         A variable of the type of the result, which is written to it and returned.
@@ -391,7 +391,7 @@ def cumsum(x, axis=None, exclusive=None, reverse=None):
     Parameters
     ----------
     x : Variable
-        At least one axis; float32, float64, int32 or int64.
+        At least one axis; float32, float64 or an integer type.
     axis : int, optional
         None is the last axis; negative ones count from the end.
     exclusive : bool, optional

@@ -16,7 +16,7 @@ def sampling_id(x, min=0.0, max=1.0, seed=0, dtype="float32"):
     ----------
     x : Variable
         ``[rows, columns]``, each row adding up to 1; float32 or float64.
-    min, max : float, default 0.0
+    min, max : float, default 0.0 and 1.0
         The range of the random number that is compared with the sums of the row, by default 0 to 1.
     seed : int, default 0
         0: the generator's. Others give the same columns at each call.
@@ -53,7 +53,7 @@ def uniform_random(shape, dtype="float32", min=-1.0, max=1.0, seed=0):
         The sizes, as in `fill_constant`.
     dtype : str or dtype, default "float32"
         float32 or float64.
-    min, max : float, default -1.0
+    min, max : float, default -1.0 and 1.0
         The range, by default -1 to 1.
     seed : int, default 0
         0: the seed of the program, or the library's generator. Others give the same numbers at each
@@ -278,7 +278,7 @@ def uniform_random_batch_size_like(
         The axis of `input` that gives the size.
     output_dim_idx : int, default 0
         The axis of the result that takes it.
-    min, max : float, default -1.0
+    min, max : float, default -1.0 and 1.0
         The range, by default -1 to 1.
     seed : int, default 0
         0: the seed of the program, or the library's generator.
@@ -347,7 +347,8 @@ def random_crop(x, shape, seed=None):
     Parameters
     ----------
     x : Variable
-        ``[batch, ...]``, any type; its last axes are cropped, as many as `shape` has sizes.
+        ``[batch, ...]``; float32, float64 or an integer type. Its last axes are cropped, as many
+        as `shape` has sizes.
     shape : list of int
         The sizes of the part.
     seed : int or Variable, optional

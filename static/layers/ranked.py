@@ -277,6 +277,7 @@ def split_lod_tensor(input, mask, level=0):
     Parameters
     ----------
     input : Variable
+        Rows of any type, with or without LoD.
     mask : Variable
         bool ``[rows, 1]``, one for each row or sequence.
     level : int

@@ -23,6 +23,7 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
     lod_levels : list of int, optional
         The number of levels of detail of each. Default: none.
     name : str, optional
+        The name of the reader; None: one is made up.
     use_double_buffer : bool
         Fluid's; batches are always read ahead.
 
@@ -83,6 +84,7 @@ def create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=T
     feed_list : list of Variable
         Results of `data`, which give the shapes and types.
     name : str, optional
+        The name of the reader; None: one is made up.
     use_double_buffer : bool
         Fluid's; batches are always read ahead.
 
@@ -115,6 +117,7 @@ def read_file(reader):
     Parameters
     ----------
     reader : Reader
+        What `py_reader` gave.
 
     Returns
     -------

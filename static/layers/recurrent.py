@@ -56,8 +56,10 @@ def dynamic_lstm(
         Whether the gates see the cells.
     is_reverse : bool, default False
         Whether to go from the last row of a sequence to its first.
-    gate_activation, cell_activation, candidate_activation : str, default "sigmoid"
+    gate_activation : str, default "sigmoid"
         ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
+    cell_activation, candidate_activation : str, default "tanh"
+        Likewise.
     dtype : str or dtype, default "float32"
         The type of the parameters.
     name : str, optional
@@ -127,8 +129,10 @@ def dynamic_lstmp(
         Whether the gates see the cells.
     is_reverse : bool, default False
         Whether to go from the last row of a sequence to its first.
-    gate_activation, cell_activation, candidate_activation, proj_activation : str, default "sigmoid"
+    gate_activation : str, default "sigmoid"
         ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
+    cell_activation, candidate_activation, proj_activation : str, default "tanh"
+        Likewise.
     dtype : str or dtype, default "float32"
         The type of the parameters.
     name : str, optional
@@ -212,7 +216,7 @@ def dynamic_gru(
         The same of the bias, ``[1, 3 * size]``; False: no bias.
     is_reverse : bool, default False
         Whether to go from the last row of a sequence to its first.
-    gate_activation, candidate_activation : str, default "sigmoid"
+    gate_activation, candidate_activation : str, default "sigmoid" and "tanh"
         ``"sigmoid"``, ``"tanh"``, ``"relu"`` or ``"identity"``.
     h_0 : Variable, optional
         The first states, ``[sequences, size]``; None: 0.
@@ -264,7 +268,7 @@ def gru_unit(
         The attributes, name or start values of the weight, ``[size / 3, size]``.
     bias_attr : ParamAttr, str, Initializer or False, optional
         The same of the bias, ``[1, size]``; False: no bias.
-    activation, gate_activation : str, default "tanh"
+    activation, gate_activation : str, default "tanh" and "sigmoid"
         ``"identity"``, ``"sigmoid"``, ``"tanh"`` or ``"relu"``.
     origin_mode : bool, default False
         Whether ``u`` keeps the old state.

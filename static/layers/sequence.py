@@ -480,7 +480,7 @@ def sequence_pad(x, pad_value, maxlen=None, name=None):
     Parameters
     ----------
     x : Variable
-        ``[rows, ...]`` with LoD; any type.
+        ``[rows, ...]`` with LoD; float32, float64, int32 or int64.
     pad_value : Variable
         One element, or the shape of a row; of the type of `x`.
     maxlen : int, optional

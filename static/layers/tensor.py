@@ -130,7 +130,7 @@ def argsort(input, axis=-1, descending=False, name=None):
     Parameters
     ----------
     input : Variable
-        At least one axis; a floating point or integer type.
+        At least one axis; float32, float64 or an integer type.
     axis : int, default -1
         The axis to sort along; negative ones count from the end.
     descending : bool, default False

@@ -26,7 +26,7 @@ dygraph.static.layer_helper dygraph.static.layers dygraph.static.metrics dygraph
 dygraph.static.optimizer dygraph.static.passes dygraph.static.profiler dygraph.static.reader
 dygraph.static.regularizer dygraph.static.unique_name dygraph.static.dygraph
 dygraph.fluid.layers dygraph.functions.fluid_functions dygraph.functions.fluid_images
-dygraph.functions.fluid_losses
+dygraph.functions.fluid_losses dygraph.functions.pools
 """.split()
 # Programs make them; their constructors take objects of the core.
 MADE_BY_THE_LIBRARY = {
@@ -60,15 +60,17 @@ def sections(text):
 
 
 def described(lines):
-    """{name: its type and description} of the entries of a section of parameters."""
+    """{name: (type, description)} of the entries of a section of parameters."""
     entries, here = {}, []
     for line in lines:
         if line and not line[0].isspace():
             names, _, kind = line.partition(" : ")
             here = [name.strip().lstrip("*") for name in names.split(",")]
-            entries.update(dict.fromkeys(here, kind))
+            entries.update(dict.fromkeys(here, (kind, "")))
         else:
-            entries.update({name: f"{entries[name]} {line.strip()}".strip() for name in here})
+            for name in here:
+                kind, text = entries[name]
+                entries[name] = kind, f"{text} {line.strip()}".strip()
     return entries
 
 
@@ -101,7 +103,7 @@ def shortcomings(name, value):
     parts, lacks = sections(text), []
     if name.rpartition(".")[2] not in MADE_BY_THE_LIBRARY:
         entries = described(parts.get("Parameters", []))
-        lacks += [f"argument {a}" for a in arguments(value) if not entries.get(a)]
+        lacks += [f"argument {a}" for a in arguments(value) if not any(entries.get(a, ()))]
     if inspect.isfunction(value) and not {"Returns", "Yields"} & parts.keys():
         lacks += [] if returns_nothing(value) else ["Returns"]
     examples = doctest.DocTestParser().get_examples("\n".join(parts.get("Examples", [])))
@@ -120,6 +122,19 @@ def test_the_room_is_large():
 @pytest.mark.parametrize("name", ROOM)
 def test_documentation_is_complete(name):
     assert shortcomings(name, ROOM[name]) == []
+
+
+@pytest.mark.parametrize("name", ROOM)
+def test_defaults_are_those_of_the_signature(name):
+    """``axis : int, default -1``; ``low, high : float, default 0.0 and 1.0``."""
+    for line in sections(inspect.cleandoc(ROOM[name].__doc__ or "")).get("Parameters", []):
+        names, _, kind = line.partition(" : ")
+        said = re.search(", default (.+)", "" if line.startswith(" ") else kind)
+        if said:
+            parameters = inspect.signature(ROOM[name]).parameters
+            true = [parameters[n.strip()].default for n in names.split(",")]
+            texts = re.split(", | and ", said[1]) if " and " in said[1] else [said[1]] * len(true)
+            assert [ast.literal_eval(text) for text in texts] == true, line
 
 
 def test_examples_are_run():

@@ -350,7 +350,7 @@ def test_draws(name):
 
 def test_every_function_without_parameters_is_here():
     modules = (
-        "convolution learnt normalization reader recurrent schedules "
+        "batch_normalization convolution learnt normalization reader recurrent schedules "
         "arrays beams cells choices decoding dynamic_rnn helpers if_else loops ranked static_rnn "
         "switch"
     ).split()  # from `arrays` on: tests/static/control

@@ -2,7 +2,7 @@
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from dygraph.functions import images
+from dygraph.functions import pools
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
@@ -16,7 +16,7 @@ def _maxima(axes, x, kernel_size, stride, padding, dilation, ceil_mode, return_m
     owner = f"max_pool{axes}d"
     if check.integers(dilation, axes, f"{owner}: dilation", 1) != [1] * axes:
         raise InvalidArgumentError(f"{owner}: dilation must be 1, got {dilation}")
-    pool = (images.max_pool1d, images.max_pool2d, images.max_pool3d)[axes - 1]
+    pool = (pools.max_pool1d, pools.max_pool2d, pools.max_pool3d)[axes - 1]
     return pool(x, kernel_size, stride, padding, ceil_mode, return_mask)
 
 
@@ -104,7 +104,7 @@ def _averages(axes, x, kernel_size, stride, padding, ceil_mode, exclusive, count
                 "PyTorch's averages count padding, exclusive=False; Paddle's do not, exclusive=True"
             )
         exclusive = True
-    pool = (images.avg_pool1d, images.avg_pool2d, images.avg_pool3d)[axes - 1]
+    pool = (pools.avg_pool1d, pools.avg_pool2d, pools.avg_pool3d)[axes - 1]
     return pool(x, kernel_size, stride, padding, ceil_mode, exclusive)
 
 
@@ -211,7 +211,7 @@ def adaptive_avg_pool2d(x, output_size):
     >>> F.adaptive_avg_pool2d(dygraph.arange(6.0).reshape(1, 1, 2, 3), [2, 1]).tolist()
     [[[[1.0], [4.0]]]]
     """
-    return images.adaptive_avg_pool2d(x, output_size)
+    return pools.adaptive_avg_pool2d(x, output_size)
 
 
 @spelled
@@ -222,7 +222,7 @@ def adaptive_avg_pool1d(x, output_size):
     >>> F.adaptive_avg_pool1d(dygraph.arange(6.0).reshape(1, 1, 6), 2).tolist()
     [[[1.0, 4.0]]]
     """
-    return images.adaptive_avg_pool1d(x, output_size)
+    return pools.adaptive_avg_pool1d(x, output_size)
 
 
 @spelled
@@ -233,7 +233,7 @@ def adaptive_avg_pool3d(x, output_size):
     >>> F.adaptive_avg_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), 1).tolist()
     [[[[[3.5]]]]]
     """
-    return images.adaptive_avg_pool3d(x, output_size)
+    return pools.adaptive_avg_pool3d(x, output_size)
 
 
 @spelled
@@ -264,7 +264,7 @@ def adaptive_max_pool2d(x, output_size, return_mask=False):
     >>> F.adaptive_max_pool2d(dygraph.arange(6.0).reshape(1, 1, 2, 3), [2, 1]).tolist()
     [[[[2.0], [5.0]]]]
     """
-    return images.adaptive_max_pool2d(x, output_size, return_mask)
+    return pools.adaptive_max_pool2d(x, output_size, return_mask)
 
 
 @spelled
@@ -275,7 +275,7 @@ def adaptive_max_pool1d(x, output_size, return_mask=False):
     >>> F.adaptive_max_pool1d(dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]]), 2).tolist()
     [[[5.0, 3.0]]]
     """
-    return images.adaptive_max_pool1d(x, output_size, return_mask)
+    return pools.adaptive_max_pool1d(x, output_size, return_mask)
 
 
 @spelled
@@ -286,7 +286,7 @@ def adaptive_max_pool3d(x, output_size, return_mask=False):
     >>> F.adaptive_max_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), 1).tolist()
     [[[[[7.0]]]]]
     """
-    return images.adaptive_max_pool3d(x, output_size, return_mask)
+    return pools.adaptive_max_pool3d(x, output_size, return_mask)
 
 
 @spelled
@@ -319,4 +319,4 @@ def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, *, output_size
     >>> F.max_unpool2d(*F.max_pool2d(x, 2, return_mask=True), 2).tolist()
     [[[[0.0, 5.0], [0.0, 0.0]]]]
     """
-    return images.max_unpool2d(x, indices, kernel_size, stride, padding, output_size)
+    return pools.max_unpool2d(x, indices, kernel_size, stride, padding, output_size)
