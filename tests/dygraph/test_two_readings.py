@@ -48,6 +48,11 @@ def test_what_stands_in_the_place_of_a_flag():
         with pytest.raises(TypeError, match="(keepdims|descending) must be True or False"):
             call()
     assert dygraph.sum(x, 0, True).shape == (1, 3)
+    for function in (dygraph.mean, dygraph.max, type(x).mean, dygraph.any):
+        with pytest.raises(TypeError, match="unexpected argument 'dtype'"):
+            function(x, dtype="float64")
+    assert x.astype("float32").sum(dtype="float64").dtype.name == "float64"
+    assert dygraph.prod(x.astype("float32"), dtype="float64").dtype.name == "float64"
 
 
 @pytest.mark.parametrize("correction", [0, 1, 0.5])
