@@ -56,6 +56,16 @@ def axes(axis, rank, owner):
     return found
 
 
+def softmax_axis(x, axis, owner):
+    """The axis of a softmax. It may be left out, as None, where libraries agree on it."""
+    if axis is None and check.variable(x, f"{owner}: x").ndim > 2:
+        raise InvalidArgumentError(
+            f"{owner}: for {x.ndim} axes axis must be given. Write axis=-1, which Paddle, Keras "
+            f"and JAX take by default; torch takes {0 if x.ndim == 3 else 1} and warns"
+        )
+    return -1 if axis is None else axis
+
+
 _NUMBERS = bool, int, float
 
 

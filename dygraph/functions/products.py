@@ -125,16 +125,28 @@ def mv(x, vec):
     return ops.matmul_v2(x, vec)
 
 
-def cross(x, y, axis=None):
-    """The vector product along an axis of three elements; None: the first such axis.
+def cross(x, y, /, *places, axis=None, **spellings):
+    """The vector product along an axis of three elements, by name.
+
+    It may be left out where one axis has three: NumPy takes the last one, torch and Paddle the
+    first of three.
 
     >>> import dygraph
     >>> a, b = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
     >>> dygraph.cross(a, b).numpy()
     array([0., 0., 1.], dtype=float32)
     """
+    if spellings:
+        (axis,) = spelled("cross", spellings, axis=axis)
+    sizes = list(check.variable(x, "cross: x").shape)
+    threes = [i for i, n in enumerate(sizes) if type(n) is int and n == 3]
+    if places or axis is None and len(threes) > 1:
+        raise InvalidArgumentError(
+            f"cross: axis must be given by name for shape {sizes}. By default NumPy takes axis=-1, "
+            f"torch and Paddle the first axis of 3; NumPy's cross(x, y, 0) is of x alone"
+        )
     if axis is None:
-        return ops.cross(x, y)
+        axis = threes[0] if threes else -1
     return ops.cross(x, y, dim=check.integer(axis, "cross: axis"))
 
 

@@ -114,6 +114,8 @@ def _reduction(name):
 
     def function(x, axis=None, keepdims=False, *, dtype=None, **spellings):
         check.variable(x, f"{name}: x")
+        if dtype is not None and prepare is not _summed:
+            spellings["dtype"] = dtype
         if spellings:
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
         x = _summed(x, dtype) if prepare is _summed else prepare(x) if prepare else x

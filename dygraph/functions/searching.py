@@ -183,12 +183,15 @@ def take(x, indices, /, *, axis=None):
     [[3, 1], [6, 4]]
     """
     rank = check.variable(x, "take: x").ndim
+    if not isinstance(indices, Variable):
+        indices = np.asarray(indices)
+    if indices.dtype in ("bool", _core.bool_):
+        raise ArgumentTypeError("take: indices must be integers, got bools. x[mask] takes elements")
     if axis is None and rank != 1:
         raise InvalidArgumentError(
             f"take: axis must be given for {rank} axes. x.flatten() makes one of them"
         )
     axis = 0 if axis is None else check.axis(axis, rank, "take: axis")
-    indices = indices if isinstance(indices, Variable) else np.asarray(indices)
     return x[(*(slice(None),) * axis, indices)]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 
 __all__ = [
     "allclose",
@@ -63,7 +64,7 @@ def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
     )
 
 
-def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None):
+def unique(x, /, *places, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """The distinct elements of `x` in ascending order, or its distinct slices along an axis.
 
     The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` keep the order of first
@@ -75,7 +76,8 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     return_index : bool
         Also return the index of the first of each in the flattened `x`, or along `axis`.
     return_inverse : bool
-        Also return the index of each element of the flattened `x`, or of each slice, in the result.
+        Also return the index of each element of `x`, which has one axis, or of each slice, in the
+        result; see `unique_inverse` for several axes.
     return_counts : bool
         Also return the count of each.
     axis : int, optional
@@ -90,6 +92,8 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     ------
     OutOfRangeError
         For an axis that `x` does not have.
+    ArgumentTypeError, InvalidArgumentError
+        For arguments without names, and for the inverse of several axes: libraries differ.
 
     Examples
     --------
@@ -101,6 +105,17 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     [[2, 2], [3, 1]]
     """
     wanted = (return_index, return_inverse, return_counts)
+    if places:
+        raise ArgumentTypeError(
+            f"unique() takes its arguments by name, got {places[0]}: return_index=, "
+            "return_inverse=, return_counts=, axis=. In torch sorted= comes first"
+        )
+    if return_inverse and axis is None and check.variable(x, "unique: x").ndim != 1:
+        raise InvalidArgumentError(
+            f"unique: for the inverse x must have one axis, got shape {list(x.shape)}. NumPy and "
+            "torch give it the shape of x, Paddle one axis. Write dygraph.unique_inverse(x), or "
+            "x.flatten() for one axis"
+        )
     if axis is None:
         results = _unique_elements(check.variable(x, "unique: x"), *wanted)
     else:
@@ -182,7 +197,9 @@ def unique_all(x, /):
     >>> found.values.tolist(), found.indices.tolist(), found.inverse_indices.tolist()
     ([1, 3], [1, 0], [1, 0, 1])
     """
-    values, indices, inverse, counts = unique(x, True, True, True)
+    values, indices, inverse, counts = _unique_elements(
+        check.variable(x, "unique_all: x"), True, True, True
+    )
     return UniqueAllResult(values, indices, _shaped_as(x, inverse), counts)
 
 
@@ -203,7 +220,7 @@ def unique_inverse(x, /):
     >>> dygraph.unique_inverse(dygraph.asarray([[3, 1], [3, 3]])).inverse_indices.tolist()
     [[1, 0], [1, 1]]
     """
-    values, inverse = unique(x, return_inverse=True)
+    values, inverse = _unique_elements(check.variable(x, "unique_inverse: x"), False, True, False)
     return UniqueInverseResult(values, _shaped_as(x, inverse))
 
 

@@ -3,6 +3,7 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.functions.arguments import softmax_axis
 from dygraph.initializer import ConstantInitializer
 from dygraph.nn.layer import Layer
 
@@ -388,7 +389,7 @@ class Tanh(_Elementwise):
 
 
 class Softmax(_Elementwise):
-    """``exp(x) / sum(exp(x))`` along `axis`.
+    """``exp(x) / sum(exp(x))`` along `axis`, which may be left out for one axis or two.
 
     >>> import dygraph, numpy as np
     >>> scores = dygraph.to_variable(np.log([[1.0, 3.0]]))
@@ -398,9 +399,15 @@ class Softmax(_Elementwise):
 
     _op = "softmax"
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis=None):
         super().__init__()
-        self._attrs = {"axis": check.integer(axis, f"{type(self).__name__}: axis")}
+        if axis is not None:
+            self._attrs["axis"] = check.integer(axis, f"{type(self).__name__}: axis")
+
+    def forward(self, input):
+        if not self._attrs:
+            softmax_axis(input, None, type(self).__name__)
+        return super().forward(input)
 
 
 class LogSoftmax(Softmax):

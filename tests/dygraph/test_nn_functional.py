@@ -209,7 +209,10 @@ IMAGE = np.ones((1, 2, 4, 4), "float32")
         (lambda: F.hardshrink(var(X), -1), ValueError, "at least 0"),
         (lambda: F.glu(var(X), axis=2), IndexError, "axis|dim"),
         (lambda: F.glu(var(X), axis=0, dim=1), TypeError, "axis must be given once"),
-        (lambda: F.softmax(var(X), None), TypeError, "axis must be an int"),
+        (lambda: F.softmax(var(X), "0"), TypeError, "axis must be an int"),
+        (lambda: F.softmax(dygraph.ones(2, 3, 4)), ValueError, "axis=-1.*torch takes 0"),
+        (lambda: F.softmin(dygraph.ones(1, 2, 3, 4)), ValueError, "axis=-1.*torch takes 1"),
+        (lambda: nn.LogSoftmax()(dygraph.ones(2, 3, 4)), ValueError, "LogSoftmax: .*axis=-1"),
         (lambda: F.softmax(var(X), -1, 5), TypeError, "dtype must be an element type"),
         (lambda: F.softmax(var(X), dim=2), IndexError, "axis"),
         (lambda: F.mse_loss(var(X), var(X), size_average=True), TypeError, "write reduction="),
@@ -291,7 +294,7 @@ def test_an_axis_of_classes_that_may_be_two_must_be_given():
     with pytest.raises(ValueError, match="Write axis=1 or axis=-1"):
         F.cross_entropy(scores, label)
     with pytest.raises(ValueError, match="Write axis=1 or axis=-1"):
-        F.cross_entropy(scores, F.softmax(scores))
+        F.cross_entropy(scores, F.softmax(scores, axis=-1))
     logs = scores.numpy() - np.log(np.exp(scores.numpy()).sum(axis=-1, keepdims=True))
     close(F.cross_entropy(scores, label, axis=-1).item(), -logs[..., 0].mean())
 

@@ -248,17 +248,26 @@ def test_lists_of_pieces():
 )
 def test_unique(array):
     array = np.array(array)
-    got = F.unique(var(array), True, True, True)
+    wanted = {"return_index": True, "return_counts": True}
+    got = list(F.unique(var(array), **wanted))
+    if np.ndim(array) == 1:
+        inverse = F.unique(var(array), return_inverse=True)[1]
+    else:
+        with pytest.raises(ValueError, match="dygraph.unique_inverse"):
+            F.unique(var(array), return_inverse=True)
+        inverse = dygraph.unique_inverse(var(array)).inverse_indices
+    got.insert(2, inverse)
     want = np.unique(array, True, True, True)
     for g, w in zip(got, want, strict=True):
-        np.testing.assert_array_equal(g.numpy(), w.reshape(-1))
+        np.testing.assert_array_equal(g.numpy().reshape(-1), w.reshape(-1))
     np.testing.assert_array_equal(var(array).unique().numpy(), want[0])
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_unique_slices(axis):
     array = np.array([[[2.0, 1], [2, 1]], [[0, 1], [0, 1]], [[2, 1], [2, 1]]])
-    got = F.unique(var(array), True, True, True, axis=axis)
+    wanted = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
+    got = F.unique(var(array), **wanted, axis=axis)
     want = np.unique(array, True, True, True, axis=axis)
     for g, w in zip(got, want, strict=True):
         np.testing.assert_array_equal(g.numpy(), w)

@@ -48,6 +48,11 @@ def test_what_stands_in_the_place_of_a_flag():
         with pytest.raises(TypeError, match="(keepdims|descending) must be True or False"):
             call()
     assert dygraph.sum(x, 0, True).shape == (1, 3)
+    for function in (dygraph.mean, dygraph.max, type(x).mean, dygraph.any):
+        with pytest.raises(TypeError, match="unexpected argument 'dtype'"):
+            function(x, dtype="float64")
+    assert x.astype("float32").sum(dtype="float64").dtype.name == "float64"
+    assert dygraph.prod(x.astype("float32"), dtype="float64").dtype.name == "float64"
 
 
 @pytest.mark.parametrize("correction", [0, 1, 0.5])
@@ -161,6 +166,27 @@ def test_other_orders():
     with pytest.raises(ValueError, match="indexing='xy'"):
         dygraph.meshgrid(x[0], x[1])
     assert [g.tolist() for g in dygraph.meshgrid(x[0])] == [A[0].tolist()]
+
+
+def test_a_vector_product_of_a_square():
+    x, y = np.arange(9.0).reshape(3, 3), np.eye(3) + 1
+    for axis in (0, 1, -1):
+        got = dygraph.cross(var(x), var(y), axis=axis)
+        np.testing.assert_allclose(got.numpy(), np.cross(x, y, axis=axis))
+    np.testing.assert_allclose(
+        dygraph.cross(var(x[:2]), var(y[:2])).numpy(), np.cross(x[:2], y[:2])
+    )
+    for call in (lambda: dygraph.cross(var(x), var(y)), lambda: dygraph.cross(var(x), var(y), 0)):
+        with pytest.raises(ValueError, match="axis must be given by name"):
+            call()
+
+
+def test_places_are_no_mask():
+    x = var([5.0, 6.0, 7.0])
+    assert dygraph.take(x, [0, -1]).tolist() == [5.0, 7.0]
+    for mask in (True, [True, False, True], var([True, False, True])):
+        with pytest.raises(TypeError, match=r"x\[mask\]"):
+            dygraph.take(x, mask)
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])

@@ -86,7 +86,7 @@ FUNCTIONS = {
     ),
     "has": (lambda x: [F.has_inf(x), F.has_nan(x)], [ROW]),
     "sums": (lambda x, y: F.sums([x, y, x]), [ROW, ROW]),
-    "cross": (lambda x, y: dygraph.cross(x, y), [(3,), (3,)]),
+    "cross": (lambda x, y: dygraph.cross(x, y, axis=1), [(3,), (3,)]),
     "einsum": (lambda x, y: dygraph.einsum("bij,bjk->bik", x, y), [TABLE, (4, 2)]),
     "einsum of the batch": (lambda x, y: dygraph.einsum("bi,bj->ij", x, y), [ROW, (4,)]),
     "median": (lambda x: dygraph.median(x, axis=1, mode="avg"), [ROW]),

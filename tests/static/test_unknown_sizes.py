@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -408,9 +409,19 @@ NUMPY = {
     "array_split": lambda a: np.array_split(a, 2),
     "squeeze": np.squeeze,
     "diagonal": np.diagonal,
+    "median": lambda a: np.median(a, axis=0),
+    "repeat": lambda a: np.repeat(a, 2, axis=0),
+}
+COUNTED = {
     "roll": lambda a: np.roll(a, 1, axis=0),
+    "roll flat": lambda a: np.roll(a, 2),
     "tile": lambda a: np.tile(a, (2, 1)),
+    "flip": lambda a: np.flip(a, 0),
+    "tril": np.tril,
+    "trace": np.trace,
     "var": np.var,
+    "var of rows": lambda a: np.var(a, axis=0, ddof=1),
+    "std": lambda a: np.std(a, axis=(0, 1)),
 }
 
 
@@ -420,6 +431,20 @@ def test_numpys_functions_compute_with_no_unknown_size(name):
         fits = "known when the program runs.*described at"
         with pytest.raises((RuntimeError, ValueError), match=fits):
             NUMPY[name](static.data("a", [-1, 3]))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_numpys_functions_count_in_the_run(name):
+    with static.program_guard(static.Program()):
+        made = COUNTED[name](static.data("a", [-1, 3]))
+        for n in (1, 2, 5):
+            a = np.arange(3.0 * n, dtype="float32").reshape(n, 3) ** 2
+            (got,) = static.Executor().run(feed={"a": a}, fetch_list=[made])
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                want = COUNTED[name](a)
+            assert got.shape == np.shape(want)
+            np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 def test_positions_in_variables_of_open_length():

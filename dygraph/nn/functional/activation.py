@@ -3,6 +3,7 @@
 from dygraph import _core, nets
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions.arguments import softmax_axis
 from dygraph.functions.creation import arange
 from dygraph.functions.random import rand
 from dygraph.nn.functional.spelling import spelled
@@ -38,7 +39,7 @@ def _converted(x, dtype, owner):
     return check.variable(x, f"{owner}: x").astype(dtype)
 
 
-def softmax(x, axis=-1, dtype=None, *, dim=None):
+def softmax(x, axis=None, dtype=None, *, dim=None):
     """``exp(x) / sum(exp(x))``, the sum along `axis`.
 
     Parameters
@@ -46,11 +47,11 @@ def softmax(x, axis=-1, dtype=None, *, dim=None):
     x : Variable
         Any shape, float32 or float64.
     axis : int
+        It may be left out for one axis or two, and is then the last one.
     dtype : dtype, optional
         Convert `x` first, from integers for example.
     dim : int, optional
-        PyTorch's name of `axis`. PyTorch chooses the axis itself where it is not given; here and in
-        Paddle it is the last one.
+        PyTorch's name of `axis`.
 
     Returns
     -------
@@ -61,6 +62,8 @@ def softmax(x, axis=-1, dtype=None, *, dim=None):
     ------
     OutOfRangeError
         (an IndexError) for an axis that `x` does not have.
+    InvalidArgumentError
+        (a ValueError) for three axes or more without `axis`, where libraries differ.
 
     Examples
     --------
@@ -68,14 +71,13 @@ def softmax(x, axis=-1, dtype=None, *, dim=None):
     >>> F.softmax(dygraph.to_variable([[0.0, 0.0]])).tolist()
     [[0.5, 0.5]]
     """
-    if dim is not None:
-        axis = dim
     if dtype is not None:
         x = _converted(x, dtype, "softmax")
+    axis = softmax_axis(x, dim if axis is None else axis, "softmax")
     return _softmax(x) if axis == -1 else _softmax(x, axis)
 
 
-def log_softmax(x, axis=-1, dtype=None, *, dim=None):
+def log_softmax(x, axis=None, dtype=None, *, dim=None):
     """``x - log(sum(exp(x)))``, the logarithm of `softmax`, without overflow.
 
     Arguments, result and errors as those of `softmax`.
@@ -84,21 +86,21 @@ def log_softmax(x, axis=-1, dtype=None, *, dim=None):
     >>> F.log_softmax(dygraph.to_variable([[7.0, -900.0]])).tolist()
     [[0.0, -907.0]]
     """
-    if dim is not None:
-        axis = dim
     if dtype is not None:
         x = _converted(x, dtype, "log_softmax")
+    axis = softmax_axis(x, dim if axis is None else axis, "log_softmax")
     return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
 
 
-def softmin(x, axis=-1, dtype=None, *, dim=None):
+def softmin(x, axis=None, dtype=None, *, dim=None):
     """``softmax(-x)``; arguments, result and errors as those of `softmax`.
 
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.softmin(dygraph.to_variable([[0.0, 900.0]])).tolist()
     [[1.0, 0.0]]
     """
-    return softmax(-check.variable(x, "softmin: x"), axis, dtype, dim=dim)
+    axis = softmax_axis(x, dim if axis is None else axis, "softmin")
+    return softmax(-check.variable(x, "softmin: x"), axis, dtype)
 
 
 @spelled
