@@ -4,7 +4,7 @@ import warnings
 
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
-from dygraph.core import check, foreign, hints, spellings
+from dygraph.core import check, foreign, module_hints, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
@@ -78,7 +78,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     ['fc.bias', 'fc.weight']
     """
 
-    _hints = hints.OF_LAYERS
+    _hints = module_hints.OF_LAYERS
 
     training = True
 
@@ -585,9 +585,6 @@ def _warn_of_plain_lists(root):
                         stacklevel=3,
                     )
                     break
-
-
-Layer.__new__.__wrapped__ = Layer.__init__  # type: ignore[attr-defined] # help shows its arguments
 
 
 class _no_recording:  # noqa: N801

@@ -10,6 +10,11 @@ __all__ = ["SGD", "Dpsgd", "LarsMomentum", "Momentum"]
 class SGD(Optimizer):
     """``param = param - learning_rate * grad``. Accepts sparse gradients.
 
+    Parameters
+    ----------
+    learning_rate, parameter_list, regularization, grad_clip, name
+        As for `Optimizer`. The parameters may stand first: ``SGD(net.parameters(), lr=0.1)``.
+
     Examples
     --------
     >>> import dygraph
@@ -30,6 +35,15 @@ class Momentum(Optimizer):
     ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``, or
     with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``. Rows
     missing in a sparse gradient have a gradient of 0.
+
+    Parameters
+    ----------
+    learning_rate, parameter_list, regularization, grad_clip, name
+        As for `Optimizer`. The parameters may stand first: ``Momentum(net.parameters(), lr=0.1,
+        momentum=0.9)``.
+    momentum : float
+    use_nesterov : bool
+        Take the step from where the velocity leads (Nesterov, 1983).
 
     Examples
     --------

@@ -9,7 +9,7 @@ import pytest
 
 import dygraph
 from dygraph import io, lr, nn, optimizer
-from dygraph.core import hints
+from dygraph.core import hints, module_hints
 
 
 def var(values):
@@ -85,7 +85,7 @@ def test_imports_of_modules_and_unknown_names():
 
 
 def test_schedules_of_the_hints_can_be_made():
-    for name, hint in hints.OF_LR.items():
+    for name, hint in module_hints.OF_LR.items():
         code = hint.split(", which is")[0]
         names = {
             "T_max": 4, "step_size": 2, "decay_rate": 0.5, "gamma": 0.9, "milestones": [2],
@@ -260,6 +260,12 @@ def test_tensor_dataset_of_several():
         assert len(data) == 3 and row.tolist() == [3, 4, 5] and label == 1
     (row,) = io.TensorDataset(x)[2]
     assert row.tolist() == [6, 7, 8]
+
+
+def test_containers_print_their_parameters():
+    w = dygraph.Parameter([1.0, 2.0])
+    assert repr(nn.ParameterDict({"in": w})) == "ParameterDict(in: [2])"
+    assert repr(nn.ParameterList([w, w])) == "ParameterList([2], [2])"
 
 
 def test_an_initializer_writes_into_a_parameter():
