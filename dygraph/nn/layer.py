@@ -179,12 +179,13 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         setattr(self, name, sublayer)
         return sublayer
 
-    def register_buffer(self, name, variable, persistable=True):
+    def register_buffer(self, name, variable, persistable=True, *, persistent=True):
         """Register a Variable of the state that is not trained, such as a running mean.
 
-        `persistable` False omits it from `state_dict`.
+        `persistable` False omits it from `state_dict`; `persistent` is torch's name.
         """
         self._require_free(name, self._buffers, "register_buffer")
+        persistable = persistable and persistent
         if variable is not None:
             check.variable(variable, f"register_buffer: '{name}'")
             variable.persistable = bool(persistable)

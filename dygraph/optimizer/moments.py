@@ -42,6 +42,7 @@ class Adam(_WithMoments):
 
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``,
     ``param = param - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
+    PyTorch adds its `epsilon` after the correction of v: ``AdamW(weight_decay=0.0)`` does so, too.
 
     `lazy_mode` True updates only the rows of a sparse gradient; else the other rows have a gradient
     of 0, and their moments decay.

@@ -134,6 +134,16 @@ def test_words_of_functions():
         dygraph.load("x", map_location="cpu")
 
 
+def test_topk_has_names():
+    x = var([[3.0, 1.0, 2.0]])
+    found = x.topk(2, dim=1)
+    values, places = found
+    assert found.values is values and found.indices is places
+    assert values.tolist() == [[3.0, 2.0]] and places.tolist() == [[0, 2]]
+    captured = dygraph.jit.to_static(lambda x: dygraph.topk(x, 1))
+    assert captured(x).indices.tolist() == [[0]]
+
+
 def test_saved_tensors():
     class Cube(dygraph.autograd.Function):
         @staticmethod
@@ -240,6 +250,19 @@ def test_embedding_from_pretrained():
     assert other.weight.trainable and other(dygraph.to_variable([1])).tolist() == [[0, 0]]
     with pytest.raises(ValueError, match=r"\[rows, length\], got shape \[2\]"):
         nn.Embedding.from_pretrained(rows[0])
+
+
+def test_a_shared_table():
+    table, out = nn.Embedding([12, 8]), nn.Linear(8, 12, bias_attr=False)
+    out.weight = table.weight
+    with pytest.raises(ValueError, match=r"input @ table\.weight\.T"):
+        out(table(dygraph.to_variable([1])))
+
+
+def test_buffers_that_are_not_saved():
+    layer = nn.Linear(1, 1)
+    layer.register_buffer("mask", dygraph.ones(2), persistent=False)
+    assert sorted(layer.state_dict()) == ["bias", "weight"] and layer.mask.tolist() == [1, 1]
 
 
 def test_sequential_of_a_dict():
