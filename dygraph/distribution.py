@@ -61,6 +61,11 @@ class Distribution(Shown):
 
     ``sample(shape)`` draws, without a gradient, values of ``[*shape, *batch]``, where batch is the
     shape of the parameters; ``log_prob(value)`` and ``entropy()`` are natural logarithms.
+
+    >>> from dygraph.distribution import Distribution, Normal
+    >>> p = Normal(0.0, 1.0)
+    >>> isinstance(p, Distribution), p.sample([2, 3]).shape
+    (True, (2, 3))
     """
 
     def sample(self, shape=()):

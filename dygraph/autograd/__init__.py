@@ -25,7 +25,7 @@ def __getattr__(name):
     if name in __all__:
         return find("dygraph.autograd.derivatives", name)
     hints, refuse = (
-        find("dygraph.core.hints", "OF_AUTOGRAD"),
+        find("dygraph.core.module_hints", "OF_AUTOGRAD"),
         find("dygraph.core.spellings", "refuse"),
     )
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)

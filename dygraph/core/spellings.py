@@ -5,7 +5,6 @@ name raises AttributeError with our spelling, see `hints`, so ``hasattr`` answer
 lists the aliases and leaves the hints out.
 """
 
-import importlib.util
 import sys
 
 from dygraph import _core
@@ -227,6 +226,8 @@ def refuse(module, name, hint, rule=""):
     """
     rule = rule or f"module '{module}' has no attribute '{name}'"
     if hint and sys._getframe(2).f_code.co_name == "_handle_fromlist":
+        import importlib.util
+
         if importlib.util.find_spec(f"{module}.{name}") is None:
             return ImportError(f"{rule}.{hint}", name=module)
     return AttributeError(f"{rule}.{hint}")

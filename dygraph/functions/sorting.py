@@ -1,5 +1,7 @@
 """Elements in order. Equal ones keep theirs: all sorting is stable. NaN counts as greatest."""
 
+import typing
+
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
@@ -83,8 +85,17 @@ def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
     return _sorted("argsort", x, axis, descending, spellings)[1]
 
 
+class TopK(typing.NamedTuple):
+    """What `topk` gives: elements and their places, by torch's names."""
+
+    values: Variable
+    indices: Variable
+
+
 def topk(x, k, axis=-1, largest=True, sorted=True, **spellings):
     """The `k` greatest or least elements along an axis, and their indices.
+
+    A pair, whose parts are also ``values`` and ``indices``.
 
     >>> import dygraph
     >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)
@@ -95,10 +106,11 @@ def topk(x, k, axis=-1, largest=True, sorted=True, **spellings):
         (axis,) = spelled("topk", spellings, axis=None if axis == -1 else axis)
     if isinstance(k, Variable):
         k = k.item()
-    return ops.top_k_v2(
+    found = ops.top_k_v2(
         x,
         k=check.integer(k, "topk: k", 1),
         axis=check.integer(axis, "topk: axis"),
         largest=bool(largest),
         sorted=bool(sorted),
     )
+    return TopK(*found)

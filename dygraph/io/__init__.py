@@ -4,7 +4,7 @@ The package is called ``io`` as in Fluid and Paddle; Fluid's reader decorators (
 ``shuffle``, ``xmap_readers``, ...) are here as well as in `dygraph.reader`.
 """
 
-from dygraph.core.hints import OF_IO as _OF_IO
+from dygraph.core.module_hints import OF_IO as _OF_IO
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean as _did_you_mean
 from dygraph.io.collate import default_collate

@@ -17,7 +17,7 @@ Examples
 [1.0, 1.0, 0.5, 0.5, 0.1, 0.1]
 """
 
-from dygraph.core.hints import OF_LR as _OF_LR
+from dygraph.core.module_hints import OF_LR as _OF_LR
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean as _did_you_mean
 from dygraph.lr.by_step import (

@@ -1,7 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
-from dygraph.core.hints import OF_NN as _OF_NN
 from dygraph.core.lazily import find, names_of
+from dygraph.core.module_hints import OF_NN as _OF_NN
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.activation import *

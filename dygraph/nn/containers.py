@@ -189,6 +189,9 @@ class ParameterList(Layer):
             for parameter in parameters:
                 self.append(parameter)
 
+    def extra_repr(self):
+        return ", ".join(str(list(p.shape)) for p in self._parameters.values())
+
     def append(self, parameter):
         """Append a parameter. Returns the list."""
         if not isinstance(parameter, Parameter):
@@ -314,6 +317,9 @@ class ParameterDict(_Dict):
     """
 
     _held = "_parameters"
+
+    def extra_repr(self):
+        return ", ".join(f"{name}: {list(p.shape)}" for name, p in self._parameters.items())
 
     def __setitem__(self, name, parameter):
         if not isinstance(parameter, Parameter):

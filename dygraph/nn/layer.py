@@ -4,7 +4,7 @@ import warnings
 
 from dygraph import _core, unique_name
 from dygraph.autograd.recording import modes, switch
-from dygraph.core import check, foreign, hints, spellings
+from dygraph.core import check, foreign, module_hints, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
 from dygraph.errors import (
@@ -78,7 +78,7 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     ['fc.bias', 'fc.weight']
     """
 
-    _hints = hints.OF_LAYERS
+    _hints = module_hints.OF_LAYERS
 
     training = True
 
@@ -179,12 +179,13 @@ class Layer(check.NamedArguments, spellings.OfObjects):
         setattr(self, name, sublayer)
         return sublayer
 
-    def register_buffer(self, name, variable, persistable=True):
+    def register_buffer(self, name, variable, persistable=True, *, persistent=True):
         """Register a Variable of the state that is not trained, such as a running mean.
 
-        `persistable` False omits it from `state_dict`.
+        `persistable` False omits it from `state_dict`; `persistent` is torch's name.
         """
         self._require_free(name, self._buffers, "register_buffer")
+        persistable = persistable and persistent
         if variable is not None:
             check.variable(variable, f"register_buffer: '{name}'")
             variable.persistable = bool(persistable)
@@ -585,9 +586,6 @@ def _warn_of_plain_lists(root):
                         stacklevel=3,
                     )
                     break
-
-
-Layer.__new__.__wrapped__ = Layer.__init__  # type: ignore[attr-defined] # help shows its arguments
 
 
 class _no_recording:  # noqa: N801

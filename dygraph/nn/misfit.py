@@ -36,6 +36,11 @@ def of_linear(owner, input, weight):
         return
     if len(shape) > 2 and math.prod(shape[1:]) == before:
         fix = "Put Flatten() before it"
+    elif shape and shape[-1] == after:
+        fix = (
+            f"Write {owner}({after}, {before}); with the table of an Embedding as the weight, "
+            "input @ table.weight.T"
+        )
     elif shape:
         fix = f"Write {owner}({shape[-1]}, {after}) or change the layer before it"
     else:

@@ -94,7 +94,8 @@ class TransformerEncoderLayer(_Block):
     -----
     ``forward(src, src_mask=None, cache=None, is_causal=False)`` takes ``[batch, positions,
     d_model]``, or rows ``[total, d_model]`` with a level of detail, whose sequences attend within
-    themselves, see `MultiHeadAttention`; with a cache of `gen_cache` it returns (output, cache).
+    themselves, see `MultiHeadAttention`; with a cache of `gen_cache` it returns (output, cache). A
+    bool mask is True where a query sees a key, as in Paddle; PyTorch's is the contrary: ``~mask``.
 
     Examples
     --------

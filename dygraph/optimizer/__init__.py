@@ -1,6 +1,6 @@
 """Optimizers with Fluid's arguments, averages of parameters; schedules are in `dygraph.lr`."""
 
-from dygraph.core.hints import OF_OPTIMIZER_MODULE
+from dygraph.core.module_hints import OF_OPTIMIZER_MODULE
 from dygraph.core.spellings import refuse
 from dygraph.errors import did_you_mean
 from dygraph.optimizer.base import Accumulator, Optimizer

@@ -9,7 +9,7 @@ import typing
 from dygraph import _core
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
-from dygraph.core.hints import OF_OPTIMIZERS
+from dygraph.core.module_hints import OF_OPTIMIZERS
 from dygraph.core.spellings import OfObjects
 from dygraph.core.variable import Variable
 from dygraph.errors import (
@@ -497,9 +497,6 @@ class Optimizer(check.NamedArguments, OfObjects):
         from dygraph.inspect import views
 
         return views.optimizer(self)
-
-
-Optimizer.__new__.__wrapped__ = Optimizer.__init__  # type: ignore[attr-defined] # help shows its arguments
 
 
 def _as_number(value):

@@ -8,7 +8,7 @@ import pytest
 import dygraph
 
 MODULES = (
-    "autograd callbacks checkpoint errors initializer io jit lr memory metrics "
+    "autograd callbacks checkpoint distribution errors initializer io jit lr memory metrics "
     "nets nn notebook ops optimizer profiler reader regularizer safetensors saving unique_name"
 ).split()
 OPERATORS = [n for n in dygraph.ops.__all__ if hasattr(dygraph._core.ops, n)]
@@ -116,3 +116,11 @@ def test_gradient_order(name, order):
     info = dygraph.op_info(name)
     assert info.gradient_order == order
     assert ("any number of times" in repr(info)) == (order is None)
+
+
+def test_a_class_shows_no_arguments_of_another():
+    """``__new__`` is shared by layers, optimizers and loaders; it showed an optimizer's."""
+    for kind in (dygraph.io.DataLoader, dygraph.nn.Linear, dygraph.optimizer.SGD):
+        text = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+        assert "__new__(cls, *args, **kwargs)" in text
+        assert text.count("name_scope") == 0

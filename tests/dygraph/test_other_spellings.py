@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph.core import hints
+from dygraph.core import hints, module_hints
 
 
 def var(value, dtype=None):
@@ -302,8 +302,9 @@ def test_import_star_leaves_pythons_functions():
 
 
 def test_hints_name_what_exists():
-    tables = [value for name, value in vars(hints).items() if name.startswith(("OF_", "HINTS"))]
-    assert len(tables) >= 6
+    names = {**vars(hints), **vars(module_hints)}
+    tables = [value for name, value in names.items() if name.startswith(("OF_", "HINTS"))]
+    assert len(tables) >= 11
     for table in tables:
         for name, fix in table.items():
             for path in re.findall(r"(?<![\w.])dygraph((?:\.[A-Za-z_]\w*)+)", fix):

@@ -9,7 +9,7 @@ import pytest
 
 import dygraph
 from dygraph import io, lr, nn, optimizer
-from dygraph.core import hints
+from dygraph.core import hints, module_hints
 
 
 def var(values):
@@ -85,7 +85,7 @@ def test_imports_of_modules_and_unknown_names():
 
 
 def test_schedules_of_the_hints_can_be_made():
-    for name, hint in hints.OF_LR.items():
+    for name, hint in module_hints.OF_LR.items():
         code = hint.split(", which is")[0]
         names = {
             "T_max": 4, "step_size": 2, "decay_rate": 0.5, "gamma": 0.9, "milestones": [2],
@@ -132,6 +132,16 @@ def test_words_of_functions():
     assert a.view_as(dygraph.zeros(9)).shape == (9,)
     with pytest.raises(TypeError, match="'map_location'; it needs none"):
         dygraph.load("x", map_location="cpu")
+
+
+def test_topk_has_names():
+    x = var([[3.0, 1.0, 2.0]])
+    found = x.topk(2, dim=1)
+    values, places = found
+    assert found.values is values and found.indices is places
+    assert values.tolist() == [[3.0, 2.0]] and places.tolist() == [[0, 2]]
+    captured = dygraph.jit.to_static(lambda x: dygraph.topk(x, 1))
+    assert captured(x).indices.tolist() == [[0]]
 
 
 def test_saved_tensors():
@@ -242,6 +252,19 @@ def test_embedding_from_pretrained():
         nn.Embedding.from_pretrained(rows[0])
 
 
+def test_a_shared_table():
+    table, out = nn.Embedding([12, 8]), nn.Linear(8, 12, bias_attr=False)
+    out.weight = table.weight
+    with pytest.raises(ValueError, match=r"input @ table\.weight\.T"):
+        out(table(dygraph.to_variable([1])))
+
+
+def test_buffers_that_are_not_saved():
+    layer = nn.Linear(1, 1)
+    layer.register_buffer("mask", dygraph.ones(2), persistent=False)
+    assert sorted(layer.state_dict()) == ["bias", "weight"] and layer.mask.tolist() == [1, 1]
+
+
 def test_sequential_of_a_dict():
     net = nn.Sequential(OrderedDict([("first", nn.Linear(2, 3)), ("act", nn.ReLU())]))
     assert [name for name, _ in net.named_children()] == ["first", "act"]
@@ -260,6 +283,12 @@ def test_tensor_dataset_of_several():
         assert len(data) == 3 and row.tolist() == [3, 4, 5] and label == 1
     (row,) = io.TensorDataset(x)[2]
     assert row.tolist() == [6, 7, 8]
+
+
+def test_containers_print_their_parameters():
+    w = dygraph.Parameter([1.0, 2.0])
+    assert repr(nn.ParameterDict({"in": w})) == "ParameterDict(in: [2])"
+    assert repr(nn.ParameterList([w, w])) == "ParameterList([2], [2])"
 
 
 def test_an_initializer_writes_into_a_parameter():

@@ -14,7 +14,7 @@ Examples
 [0.0, 2.0]
 """
 
-from dygraph.core.hints import OF_FUNCTIONAL
+from dygraph.core.module_hints import OF_FUNCTIONAL
 from dygraph.core.spellings import refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.functional import (

@@ -9,7 +9,7 @@ import math
 from dygraph import _core
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
-from dygraph.core.hints import OF_NN_UTILS as _OF_NN_UTILS
+from dygraph.core.module_hints import OF_NN_UTILS as _OF_NN_UTILS
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import (
     ArgumentTypeError,

@@ -2,7 +2,7 @@
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.core.hints import OF_NN_UTILS as _OF_NN_UTILS
+from dygraph.core.module_hints import OF_NN_UTILS as _OF_NN_UTILS
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
 

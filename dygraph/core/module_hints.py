@@ -1,0 +1,211 @@
+"""What to write here for other libraries' names in ``nn``, ``optim``, ``autograd`` and the like.
+
+Each table belongs to one module, or to the methods of layers and of optimizers; see `hints`.
+"""
+
+from dygraph.core.hints import ACTIVATIONS, FUNCTIONS
+
+OF_NN = {
+    **{n: f"dygraph.nn.functional.{n}" for n in (*ACTIVATIONS, *FUNCTIONS)},
+    "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
+    "initializers": "dygraph.initializer",
+    "Module": "nn.Layer is the base of layers",
+    "ModuleList": "nn.LayerList([layer, ...])",
+    "ModuleDict": "nn.LayerDict",
+    "Parameter": "dygraph.Parameter(values), or layer.create_parameter(shape)",
+    "Dense": "nn.Linear(in, out, act='relu'): the number of inputs comes first",
+    "init": "Initializers are in dygraph.initializer: nn.Linear(2, 3, "
+    "param_attr=dygraph.initializer.Xavier()); p.uniform_(), p.normal_() and p.fill_() write",
+    "initializer": "dygraph.initializer",
+    **dict.fromkeys(("clip_grad_norm_", "clip_grad_value_", "clip"),
+                    "nn.utils.clip_grad_norm_(parameters, 1.0), or for each step "
+                    "SGD(0.1, parameters, grad_clip=nn.ClipGradByGlobalNorm(1.0))"),
+    **{f"Dropout{n}d": f"nn.Dropout{n}D" for n in (1, 2, 3)},
+    **{f"{kind}2d": f"nn.{kind}2D" for kind in ("UpsamplingNearest", "UpsamplingBilinear")},
+    "ReflectionPad2d": "dygraph.nn.functional.pad(x, widths, mode='reflect') in forward()",
+    "ReplicationPad2d": "dygraph.nn.functional.pad(x, widths, mode='replicate') in forward()",
+    "Unflatten": "x.reshape(sizes) in forward()",
+    "RNNCell": "nn.SimpleRNNCell",
+    "Bilinear": "nn.BilinearTensorProduct",
+    "SyncBatchNorm": "nn.BatchNorm2D: one process has one batch",
+    "Buffer": "layer.register_buffer(name, value)",
+    "parameter": "dygraph.Parameter(values)",
+    "parallel": "dygraph.DataParallel(layer)",
+    "CosineSimilarity": "dygraph.nn.functional.cosine_similarity(x, y, axis) in forward()",
+    "PairwiseDistance": "dygraph.nn.functional.pairwise_distance(x, y) in forward()",
+    "ChannelShuffle": "dygraph.nn.functional.channel_shuffle(x, groups) in forward()",
+    "MultiLabelSoftMarginLoss": "dygraph.nn.functional.multi_label_soft_margin_loss",
+    "Softmin": "dygraph.nn.functional.softmin(x, axis) in forward()",
+    **{n: f"dygraph.nn.functional.{n.lower()}(x) in forward()" for n in ("CELU", "GLU")},
+    "Threshold": "dygraph.nn.functional.threshold(x, threshold, value) in forward()",
+    "Conv1d": "nn.Conv1D", "Conv2d": "nn.Conv2D", "Conv3d": "nn.Conv3D",
+    "ConvTranspose1d": "nn.Conv1DTranspose", "ConvTranspose2d": "nn.Conv2DTranspose",
+    "ConvTranspose3d": "nn.Conv3DTranspose", "ZeroPad2d": "nn.Pad2D", "ZeroPad2D": "nn.Pad2D",
+    **{
+        f"BatchNorm{n}d": f"nn.BatchNorm{n}D(channels); its momentum is the share of the old "
+        "value, so torch's 0.1 is 0.9 here"
+        for n in (1, 2, 3)
+    },
+    **{f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D" for n in (1, 2, 3)},
+    **{f"{kind}Pool{n}d": f"nn.{kind}Pool{n}D" for n in (1, 2, 3)
+       for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax")},
+    **{f"{kind}Pooling{n}D": f"nn.{short}Pool{n}D" for n in (1, 2, 3)
+       for kind, short in (("Average", "Avg"), ("Max", "Max"))},
+    **{f"GlobalAveragePooling{n}D": f"nn.AdaptiveAvgPool{n}D(1)" for n in (1, 2, 3)},
+    "BatchNormalization": "nn.BatchNorm1D(channels), BatchNorm2D for images",
+    "LayerNormalization": "nn.LayerNorm(size)",
+    "MultiheadAttention": "nn.MultiHeadAttention(embed_dim, num_heads), whose inputs have the "
+    "batch first",
+    "Activation": "nn.ReLU() and the like",
+    "Input": "nn layers take their number of inputs: nn.Linear(in, out)",
+    "InputLayer": "nn layers take their number of inputs: nn.Linear(in, out)",
+    "Add": "x + y in forward()", "Concatenate": "dygraph.concat([x, y], axis) in forward()",
+    "Lambda": "a class with forward(), or the function itself in forward()",
+    "Reshape": "x.reshape(sizes) in forward()",
+    "Bidirectional": "nn.LSTM(2, 3, direction='bidirect')",
+    "TimeDistributed": "nn.Linear acts on the last axis, with any axes before",
+    "UpSampling2D": "nn.Upsample(scale_factor=2)",
+    "DataParallel": "dygraph.DataParallel(layer)",
+    "Hardtanh": "dygraph.clip(x, -1, 1) in forward()",
+    "Softmax2d": "nn.Softmax(axis=1)",
+}  # fmt: skip
+
+OF_LAYERS: dict = {
+    "modules": "layer.sublayers() are all below; named_sublayers(include_self=True) has itself",
+    "named_modules": "layer.named_sublayers(include_self=True)",
+    "add_module": "layer.add_sublayer(name, sublayer)",
+    "register_module": "layer.add_sublayer(name, sublayer)",
+    "register_parameter": "layer.add_parameter(name, parameter)",
+    "register_forward_hook": "layer.register_forward_post_hook(hook)",
+    **dict.fromkeys(
+        ("register_backward_hook", "register_full_backward_hook"),
+        "parameter.register_hook(hook) sees gradients",
+    ),
+    **{
+        name: f"layer.to(dtype='{dtype}')"
+        for name, dtype in {
+            "double": "float64",
+            "float": "float32",
+            "half": "float16",
+            "bfloat16": "bfloat16",
+            "type": "float64",
+        }.items()
+    },
+    "get_parameter": "dict(layer.named_parameters())[name]",
+    "get_submodule": "dict(layer.named_sublayers())[name]",
+    "device": "next(iter(layer.parameters())).place",
+    "share_memory": "Threads share a layer as it is",
+    "flatten_parameters": "Parameters need no call: they lie as the operator reads them",
+    "num_batches_tracked": "Only the mean and the variance are kept: norm._mean, norm._variance",
+    **dict.fromkeys(("cuda", "cpu"), "layer.to(dygraph.CUDAPlace(0)), or dygraph.CPUPlace()"),
+    "trainable_variables": "layer.parameters()",
+    "trainable_weights": "layer.parameters()",
+    "variables": "layer.parameters() and layer.buffers()",
+    "weights": "layer.parameters()",
+    "get_weights": "[p.numpy() for p in layer.parameters()]",
+    "set_weights": "layer.set_state_dict(state)",
+    "count_params": "sum(p.size for p in layer.parameters()), or dygraph.summary(layer)",
+    "summary": "dygraph.summary(layer, x)",
+    **dict.fromkeys(
+        "compile evaluate fit predict".split(),
+        "model = dygraph.Model(layer); model.prepare(optimizer, loss); model.fit(data)",
+    ),
+    "save": "dygraph.save(layer.state_dict(), path)",
+    "save_weights": "dygraph.save(layer.state_dict(), path)",
+    "load_weights": "layer.set_state_dict(dygraph.load(path))",
+    "call": "layer(x); a class defines forward()",
+    "build": "__init__ makes the parameters: their sizes are known there",
+    "add": "layer.add_sublayer(name, sublayer)",
+    "add_weight": "layer.create_parameter(shape)",
+    "kernel": "layer.weight",
+    "running_mean": "norm._mean",
+    "running_var": "norm._variance",
+    "init": "Parameters are made with the layer; layer.state_dict() holds them",
+}
+
+OF_OPTIMIZERS = {
+    "param_groups": "optimizer.get_lr() and set_lr(rate); groups go into the constructor: "
+    "[{'params': p, 'lr': 0.1}]",
+    "add_param_group": "groups go into the constructor: [{'params': p, 'lr': 0.1}]",
+    "lr": "optimizer.get_lr() and set_lr(rate)",
+    "learning_rate": "optimizer.get_lr() and set_lr(rate)",
+    "apply_gradients": "loss.backward(), then optimizer.step()",
+    "apply": "loss.backward(), then optimizer.step()",
+    "update": "loss.backward(), then optimizer.step()",
+    "init": "An optimizer keeps its own state: optimizer.state_dict()",
+}
+
+OF_OPTIMIZER_MODULE = {
+    "RMSprop": "RMSProp(rate, parameter_list=parameters)",
+    "lr_scheduler": "Schedules are in dygraph.lr: StepDecay, CosineDecay, ReduceLROnPlateau; one "
+    "stands for the learning rate of dygraph.optimizer.SGD and the like",
+    "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",
+    "swa_utils": "ModelAverage and ExponentialMovingAverage keep averages of parameters",
+    "SparseAdam": "Adam with lazy_mode=True", "ASGD": "ModelAverage",
+    "LBFGS": "dygraph.optimizer has SGD, Momentum, Adam and others; scipy.optimize has L-BFGS",
+    "Nadam": "NAdam", "SGDW": "SGD", "Adafactor": "Adagrad", "Lion": "AdamW",
+}  # fmt: skip
+
+# torch's schedules take the optimizer; here the optimizer takes the schedule.
+_RATE = ", which is the learning rate of an optimizer: SGD(schedule, parameters)"
+OF_LR = {
+    **{
+        name: f"dygraph.lr.{ours}{_RATE}"
+        for name, ours in {
+            "CosineAnnealingLR": "CosineAnnealingDecay(0.1, T_max)",
+            "StepLR": "StepDecay(0.1, step_size, decay_rate)",
+            "MultiStepLR": "MultiStepDecay(0.1, milestones, decay_rate)",
+            "LambdaLR": "LambdaDecay(0.1, function)",
+            "ExponentialLR": "StepDecay(0.1, step_size=1, decay_rate=gamma)",
+            "PolynomialLR": "PolynomialDecay(0.1, decay_steps)",
+            "LinearLR": "LinearWarmup(0.1, warmup_steps, start_lr, end_lr)",
+            "SequentialLR": "LinearWarmup(schedule, warmup_steps, start_lr, end_lr)",
+            "ConstantLR": "PiecewiseDecay(boundaries, values, begin=0)",
+            "ReduceOnPlateau": "ReduceLROnPlateau(0.1)",
+            "NoamLR": "NoamDecay(d_model, warmup_steps)",
+        }.items()
+    },
+}
+
+OF_AUTOGRAD = {
+    "Function": "dygraph.Function",
+    "PyLayer": "dygraph.PyLayer",
+    "Variable": "x.requires_grad_()",
+    "functional": "jacobian, hessian, jvp and vjp are in dygraph.autograd itself",
+    **dict.fromkeys(("gradcheck", "gradgradcheck"), "dygraph.check_grad(function, inputs)"),
+    "backward": "loss.backward()",
+    "no_grad": "dygraph.no_grad",
+    "set_detect_anomaly": "with dygraph.detect_anomaly():",
+    "detect_anomaly": "dygraph.detect_anomaly",
+    "profiler": "dygraph.profiler",
+}
+
+OF_IO = {
+    "SubsetRandomSampler": "DataLoader(Subset(dataset, indices), shuffle=True)",
+    "SequentialSampler": "SequenceSampler",
+}
+
+OF_FUNCTIONAL = {
+    "dropout_": "dropout",
+    "multi_head_attention_forward": "scaled_dot_product_attention, or nn.MultiHeadAttention",
+    "cosine_embedding": "cosine_embedding_loss",
+    "sigmoid_focal_loss": "dygraph.ops.sigmoid_focal_loss",
+    "max_pool2d_with_indices": "dygraph.ops.max_pool2d_with_index",
+}
+
+_LENGTHS = (
+    "outputs, states = lstm(x, states, sequence_length=lengths) reads a padded batch, and "
+    "dygraph.to_variable(rows, lod=[[0, 2, 5]]) is a packed one, which layers take as it is"
+)
+OF_NN_UTILS = {
+    **dict.fromkeys(
+        "PackedSequence pack_sequence unpack_sequence unpad_sequence".split(),
+        _LENGTHS,
+    ),
+    "clip_grad_norm": "clip_grad_norm_",
+    "spectral_norm": "nn.SpectralNorm(weight.shape)(weight) in forward()",
+    "weight_norm": "g * F.normalize(v, axis) in forward()",
+    "get_total_norm": "clip_grad_norm_(parameters, float('inf')) gives the norm",
+    "parametrizations": "A layer computes its weight in forward()",
+    "prune": "A layer multiplies its weight by a mask in forward()",
+}
