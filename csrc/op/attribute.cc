@@ -201,10 +201,15 @@ bool IsNumber(const AttrValue& value) {
 }
 
 void SetDouble(const AttrField& f, double* member, const AttrValue& value) {
-  ENFORCE(IsNumber(value), Type, "the attribute ", f.name, " must be ", Name(f.type), ", got ",
-          ToString(value));
-  const bool* truth = std::get_if<bool>(&value);
-  const double number = truth ? (*truth ? 1.0 : 0.0) : NumberOf(value);
+  double number = 0;
+  if (const double* given = std::get_if<double>(&value)) {
+    number = *given;
+  } else {
+    ENFORCE(IsNumber(value), Type, "the attribute ", f.name, " must be ", Name(f.type), ", got ",
+            ToString(value));
+    const bool* truth = std::get_if<bool>(&value);
+    number = truth ? static_cast<double>(*truth) : NumberOf(value);
+  }
   if (f.check) f.check(f.name, FloatValue(number));
   *member = number;
 }

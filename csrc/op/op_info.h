@@ -183,10 +183,16 @@ std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache();
 // An attribute by name, for kernels outside the operator's file, which do not see its attribute
 // struct:
 //   bool trans_x = AttrOf<bool>(ctx.call(), "trans_x");
+// A FLOAT may be asked for as a float or as a double.
 template <class T>
 T AttrOf(const Call& call, const char* name) {
   const AttrTable& table = call.op->attr_table;
-  return std::get<T>(table.Get(call.attrs, table.Require(name)));
+  const AttrValue value = table.Get(call.attrs, table.Require(name));
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(NumberOf(value));
+  } else {
+    return std::get<T>(value);
+  }
 }
 
 }  // namespace dygraph

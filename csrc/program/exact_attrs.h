@@ -8,8 +8,6 @@
 
 namespace dygraph::program {
 
-constexpr const char* kExactSuffix = "@float64";
-
 // Rounds doubles to floats, for an operator that has no variable of float64.
 void RoundFloats(OpDesc* op);
 // The same unless a variable in it is of float64, or of a type that the block does not know.

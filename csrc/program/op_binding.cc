@@ -6,7 +6,6 @@
 #include "base/nearest.h"
 #include "op/gradient_shapes.h"
 #include "op/open_attr.h"
-#include "program/exact_attrs.h"
 #include "program/foreign_attrs.h"
 #include "program/open_attrs.h"
 

@@ -12,6 +12,7 @@ constexpr int32_t kBackwardRole = 1;  // a bit of the attribute op_role: a backw
 // Of an assignment that gives a value another name, which no eager call does: where a loop takes
 // its variables over, where a choice gives a result. Its gradient's terms are those of the value.
 constexpr const char* kHandsOn = "hands_on";
+constexpr const char* kExactSuffix = "@float64";  // of the digits of a FLOAT; see exact_attrs.h
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
 
 // Whether an attribute, which Fluid's operator of this type has not, is written only where it says

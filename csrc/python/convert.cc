@@ -440,12 +440,13 @@ std::string TextFrom(PyObject* o, const AttrField& field) {
   return std::string(s, n);
 }
 
-double FloatFrom(PyObject* o, const AttrField& field) {
+template <class T>
+T RealFrom(PyObject* o, const AttrField& field) {
   ENFORCE(PyNumber_Check(o) && !PyUnicode_Check(o) && !PyComplex_Check(o), Type, "the attribute ",
           field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
   double v = PyFloat_AsDouble(o);
   if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
-  return v;
+  return static_cast<T>(v);
 }
 
 template <class T, class F>
@@ -493,6 +494,7 @@ BlockIndex BlockFrom(PyObject* o, const AttrField& field) {
 
 AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
   if (field.is_dtype) return static_cast<int32_t>(ToWire(DTypeFromPython(o)));
+  if (field.is_double) return RealFrom<double>(o, field);
   switch (field.type) {
     case AttrType::kInt: {
       int64_t v = IntFrom(o, field);
@@ -501,10 +503,7 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
       return static_cast<int32_t>(v);
     }
     case AttrType::kLong: return IntFrom(o, field);
-    case AttrType::kFloat: {
-      const double v = FloatFrom(o, field);
-      return field.is_double ? AttrValue(v) : AttrValue(static_cast<float>(v));
-    }
+    case AttrType::kFloat: return RealFrom<float>(o, field);
     case AttrType::kString: return TextFrom(o, field);
     case AttrType::kBool: {
       if (PyBool_Check(o)) return o == Py_True;
@@ -527,10 +526,7 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
         return static_cast<int32_t>(v);
       });
     case AttrType::kLongs: return ListFrom<int64_t>(o, field, IntFrom);
-    case AttrType::kFloats:
-      return ListFrom<float>(o, field, [](PyObject* e, const AttrField& f) {
-        return static_cast<float>(FloatFrom(e, f));
-      });
+    case AttrType::kFloats: return ListFrom<float>(o, field, RealFrom<float>);
     case AttrType::kStrings: return ListFrom<std::string>(o, field, TextFrom);
     case AttrType::kBools:
       return ListFrom<bool>(o, field, [](PyObject* e, const AttrField& f) {

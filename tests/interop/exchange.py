@@ -131,6 +131,21 @@ def write_jobs(root):
     return expected
 
 
+def write_exact(root):
+    """A model of float64 whose attributes no float holds; gives what ours computes."""
+    main, scope = static.Program(), static.Scope()
+    with static.program_guard(main, static.Program()), dygraph.unique_name.guard():
+        x = static.data("x", [2, 2], "float64")
+        y = dygraph.ops.leaky_relu(dygraph.ops.scale(x, scale=0.1, bias=0.7), alpha=0.3)
+    feed = {"x": np.array([[-8.7, 0.3], [0.9, 2.6]])}
+    (ours,) = static.Executor().run(main, feed, [y.name], scope=scope)
+    names = {"model_filename": "__model__", "params_filename": "__params__"}
+    with _job(root, "exact", feed, kind="infer", files=names) as folder:
+        static.save_inference_model(folder, ["x"], [y], main_program=main, scope=scope)
+        (folder / "__params__").touch()
+    return {"y": ours}
+
+
 def _write_loops(root):
     """A loop with a choice in each turn, whose results an array keeps."""
     main, startup, scope = static.Program(), static.Program(), static.Scope()

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from dygraph import static
@@ -52,6 +53,16 @@ def test_paddle_runs_what_we_saved_and_trains_what_we_described(jobs):
     for job, ours in expected.items():
         found = exchange.read_arrays(folder / job / "result.npz")
         print(f"{job}: largest difference {exchange.agree(found, ours, job):.1e}")
+
+
+def test_paddle_reads_floats_and_keeps_the_digits_beside_them(tmp_path):
+    ours = exchange.write_exact(tmp_path)
+    x = np.array([[-8.7, 0.3], [0.9, 2.6]]) * 0.1 + 0.7
+    np.testing.assert_allclose(ours["y"], np.where(x > 0, x, 0.3 * x), rtol=1e-15)
+    paddle("run", tmp_path)
+    exchange.agree(exchange.read_arrays(tmp_path / "exact" / "result.npz"), ours, "exact")
+    parsed = (tmp_path / "exact" / "parsed.json").read_text()
+    assert '"scale@float64"' in parsed and '"alpha@float64"' in parsed
 
 
 def test_paddle_reads_our_programs_as_we_meant_them(jobs):

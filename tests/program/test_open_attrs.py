@@ -381,7 +381,7 @@ def test_variables_that_do_not_fit_are_refused_when_they_are_described(error, te
         described_with(*given)
 
 
-def test_a_number_that_float32_has_not_is_refused():
+def test_a_number_has_all_digits_of_float64():
     main = static.Program()
     with static.program_guard(main, static.Program()):
         x, value = static.data("x", X.shape, "float64"), static.data("value", [1], "float64")
@@ -389,8 +389,16 @@ def test_a_number_that_float32_has_not_is_refused():
     feed = {"x": X.astype("float64"), "value": np.array([0.5])}
     np.testing.assert_array_equal(run(main, feed, [out])[0], np.full(X.shape, 0.5))
     feed["value"] = np.array([0.1])
-    with pytest.raises(OutOfRangeError, match="value must be a number that float32 has, got 0.1"):
-        run(main, feed, [out])
+    np.testing.assert_array_equal(run(main, feed, [out])[0], np.full(X.shape, 0.1))
+    whole = static.Program()
+    with static.program_guard(whole, static.Program()):
+        x, value = static.data("x", X.shape, "float64"), static.data("value", [1], "int64")
+        out = dygraph.full_like(x, value)
+    feed["value"] = np.array([2**53 + 2])
+    np.testing.assert_array_equal(run(whole, feed, [out])[0], np.full(X.shape, 2.0**53 + 2))
+    feed["value"] = np.array([2**53 + 1])
+    with pytest.raises(OutOfRangeError, match="must be a number that float64 has, got 9007199254"):
+        run(whole, feed, [out])
 
 
 def test_the_number_that_marks_an_open_attribute_is_refused_as_a_value():
