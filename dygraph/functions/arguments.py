@@ -27,7 +27,7 @@ _WIDER = {
 def spelled(owner, others, **own):
     """The values of `own`, where other libraries' names for them may stand in `others`."""
     for name, value in others.items():
-        ours = _SPELLINGS.get(name)
+        ours = _SPELLINGS.get(name, name)
         if ours not in own:
             hint = did_you_mean_or_all(name, own)
             raise ArgumentTypeError(f"{owner}() got an unexpected argument '{name}'.{hint}")

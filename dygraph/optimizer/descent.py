@@ -15,8 +15,8 @@ class SGD(Optimizer):
     learning_rate : float or schedule
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
     parameter_list : list or Layer, optional
-        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
-        loss depends on.
+        The parameters, their groups or a layer, as of `Optimizer`; they may stand first:
+        ``SGD(net.parameters(), lr=0.1)``. In a program None: all that the loss depends on.
     regularization : L1Decay or L2Decay, optional
         For parameters without one of their own.
     grad_clip : object, optional
@@ -52,8 +52,8 @@ class Momentum(Optimizer):
     momentum : float
         The share of the old velocity, at least 0.
     parameter_list : list or Layer, optional
-        The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
-        loss depends on.
+        The parameters, their groups or a layer, as of `Optimizer`; they may stand first:
+        ``Momentum(net.parameters(), lr=0.1)``. In a program None: all that the loss depends on.
     use_nesterov : bool, default False
         Whether to look ahead along the velocity.
     regularization : L1Decay or L2Decay, optional

@@ -35,6 +35,7 @@ class Adam(_WithMoments):
 
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``, ``param = param -
     learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
+    PyTorch adds its `epsilon` after the correction of v: ``AdamW(weight_decay=0.0)`` does so, too.
 
     Parameters
     ----------

@@ -315,3 +315,8 @@ def test_hints_name_what_exists():
                 assert hasattr(dygraph.nn, layer), (name, fix)
             for method in re.findall(r"(?<![\w.])x\.([a-z_]\w*)", fix):
                 assert hasattr(dygraph.zeros(1), method), (name, fix)
+
+
+def test_the_standard_s_keepdims_stands_for_our_keepdim():
+    x = dygraph.to_variable([[3.0, 4.0], [6.0, 8.0]])
+    assert dygraph.ops.norm(x, axis=1, keepdims=True).tolist() == [[5.0], [10.0]]
