@@ -97,14 +97,15 @@ struct BuddyAllocator::Arena {
     AddBlock(order, i);
   }
 
-  // Frees [begin, begin + length): a run of blocks of decreasing order, as an allocation is. The
-  // last goes first, because it merges with the tail that was given back.
+  // Frees [begin, begin + length), as the largest blocks that lie at multiples of their size: an
+  // allocation of its own is a run of decreasing order, one of several need not be.
   void GiveRun(size_t begin, size_t length) {
     free_units += length;
-    for (size_t rest = length; rest;) {
-      int order = __builtin_ctzll(rest);
-      rest -= size_t{1} << order;
-      GiveBlock(order, (begin + rest) >> order);
+    for (const size_t end = begin + length; begin < end;) {
+      int order = FloorLog2(end - begin);
+      if (begin) order = std::min(order, __builtin_ctzll(begin));
+      GiveBlock(order, begin >> order);
+      begin += size_t{1} << order;
     }
   }
 

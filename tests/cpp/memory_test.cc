@@ -1,5 +1,5 @@
 // Flags, places, contexts, threads, and above all the memory room: random work against a plain
-// model of it. 600 lines because the checks share that model and the re-executed child.
+// model of it. 645 lines because the checks share that model and the re-executed child.
 #include "memory/memory.h"
 
 #include <sys/resource.h>
@@ -274,6 +274,43 @@ void TestBuddy() {
   CHECK(p != nullptr);
   CHECK_EQ(small.reserved(), size_t{3} << 20);
   small.Free(p, size_t{3} << 20);
+}
+
+// Blocks that come several at a time are freed one by one, whatever their size.
+void TestSeveral() {
+  Counters counters;
+  memory::BuddyAllocator buddy(CPUPlace(), std::make_unique<CountingAllocator>(&counters), 0);
+  std::mt19937_64 random(5);
+  std::vector<std::pair<char*, Block>> live;
+  int bad = 0;
+  for (size_t units = 1; units <= 40; ++units) {
+    void* blocks[32];
+    const Block block{units * 64, static_cast<unsigned char>(units)};
+    const uint32_t count = buddy.AllocSeveral(block.bytes, 32, blocks);
+    CHECK_EQ(count, uint32_t{32});
+    for (void* p : blocks) {
+      Fill(p, block);
+      live.emplace_back(static_cast<char*>(p), block);
+    }
+    std::shuffle(live.begin(), live.end(), random);
+    for (int i = 0; i < 20; ++i) {
+      bad += !Holds(live.back().first, live.back().second);
+      buddy.Free(live.back().first, live.back().second.bytes);
+      live.pop_back();
+    }
+    for (int i = 0; i < 20; ++i) {  // what was freed is taken again, one by one
+      const Block one{64 * (1 + random() % 4), static_cast<unsigned char>(random())};
+      live.emplace_back(static_cast<char*>(buddy.Alloc(one.bytes)), one);
+      Fill(live.back().first, one);
+    }
+  }
+  for (auto& [p, block] : live) {
+    bad += !Holds(p, block);
+    buddy.Free(p, block.bytes);
+  }
+  CHECK_EQ(bad, 0);
+  const size_t reserved = buddy.reserved();
+  CHECK_EQ(buddy.ReleaseFree(), reserved);
 }
 
 void TestStats() {
@@ -601,6 +638,7 @@ int main(int, char** arguments) {
   TestSizes();
   TestFreeSet();
   TestBuddy();
+  TestSeveral();
   TestStats();
   TestThreads();
   TestFailures();
