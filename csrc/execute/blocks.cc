@@ -315,20 +315,17 @@ void PreparedProgram::LinkKept() {
 
 namespace {
 
-// Values that a loop or a choice keeps when a run of its block ends, and that nothing reads after
-// it, are moved.
+// Locals that a loop or a choice keeps when a run of its block ends are moved: nothing reads them
+// after it.
 void MoveKept(PlanControl* control) {
   if (control->kind != Control::kWhile && control->kind != Control::kCondition) return;
-  auto in = [](const auto& list, int slot) {
-    return std::find(list.begin(), list.end(), slot) != list.end();
-  };
   auto* keeping = control->keeping.data() + control->kept_before.size();
   for (size_t i = 0; i < control->kept_after.size(); ++i) {
-    const int slot = control->kept_after[i];
-    if (keeping[i] == PlanControl::Keeping::kCopy && in(control->body.locals, slot) &&
-        !in(control->conditions, slot) && !in(control->kept_before, slot)) {
+    const std::vector<int>& locals = control->body.locals;
+    const bool local =
+        std::find(locals.begin(), locals.end(), control->kept_after[i]) != locals.end();
+    if (local && keeping[i] == PlanControl::Keeping::kCopy)
       keeping[i] = PlanControl::Keeping::kMove;
-    }
   }
 }
 

@@ -111,6 +111,7 @@ class PreparedProgram {
   void RunWhile(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunCondition(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  static void ClearLocals(const PlanControl& control, Frame& frame);
   void RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
                KeptSteps* kept) const;
   void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,

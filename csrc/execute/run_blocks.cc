@@ -150,12 +150,16 @@ void PreparedProgram::AddKept(const PlanControl& control, const PlanControl::Kep
 }
 
 // What a run of the block leaves in the variables it declares ends with it.
-void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
-                              int64_t turn, KeptSteps* kept) const {
-  const PlanControl& control = *op.control;
+void PreparedProgram::ClearLocals(const PlanControl& control, Frame& frame) {
   for (int s : control.body.locals) {
     if (!frame.values[s]->empty()) *frame.values[s] = Value();
   }
+}
+
+void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn, KeptSteps* kept) const {
+  const PlanControl& control = *op.control;
+  ClearLocals(control, frame);
   RunKept(op, frame, bound, random, turn, kept);
 }
 
@@ -257,7 +261,7 @@ void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
     std::vector<Value> states;
     for (auto [state, before] : control.handed)
       states.push_back(turn > 0 ? *frame.values[state] : Value());
-    for (int s : control.body.locals) *frame.values[s] = Value();
+    ClearLocals(control, frame);
     for (size_t i = 0; i < inputs.size(); ++i)
       *frame.values[control.sliced[i].second] = Value(Slice(inputs[i], t));
     for (size_t i = 0; i < states.size(); ++i) {
@@ -320,7 +324,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   SmallVector<const Value*, 8> terms;
   for (int64_t turn = turns - 1; turn >= 0; --turn) {
     const int64_t t = control.reverse ? turns - 1 - turn : turn;
-    for (int s : control.body.locals) *frame.values[s] = Value();
+    ClearLocals(control, frame);
     for (size_t i = 0; i < arriving.size(); ++i) {
       *frame.values[control.sliced[i].second] =
           arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();

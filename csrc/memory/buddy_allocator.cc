@@ -166,12 +166,14 @@ void* BuddyAllocator::Alloc(size_t bytes) {
 
 uint32_t BuddyAllocator::AllocSeveral(size_t bytes, uint32_t most, void** blocks) {
   const size_t each = RoundSize(bytes + red_zone_);
-  if (char* run = static_cast<char*>(Take(most * each / kUnit))) {
-    for (uint32_t k = 0; k < most; ++k) {
+  for (uint32_t count = most; count > 1; count /= 2) {
+    char* run = static_cast<char*>(Take(count * each / kUnit));
+    if (!run) continue;
+    for (uint32_t k = 0; k < count; ++k) {
       blocks[k] = run + k * each;
       ASAN_UNPOISON_MEMORY_REGION(blocks[k], bytes);
     }
-    return most;
+    return count;
   }
   uint32_t count = 0;
   while (count < most && (blocks[count] = Alloc(bytes))) ++count;

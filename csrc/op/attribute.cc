@@ -12,10 +12,12 @@ namespace dygraph {
 
 const char* Name(AttrType type) {
   static const char* const kNames[] = {
-      "an int", "a float", "a string", "a list of ints", "a list of floats", "a list of strings",
-      "a bool", "a list of bools", "a block", "an int", "a list of blocks", "a list of ints",
-      "a list of floats", "a variable", "a list of variables", "a float", "a number",
-      "a list of numbers"};
+      "an int",           "a float",          "a string",
+      "a list of ints",   "a list of floats", "a list of strings",
+      "a bool",           "a list of bools",  "a block",
+      "an int",           "a list of blocks", "a list of ints",
+      "a list of floats", "a variable",       "a list of variables",
+      "a float",          "a number",         "a list of numbers"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -37,8 +39,10 @@ void Write(std::ostream& out, const VarName& v) { Write(out, v.value); }
 void Write(std::ostream& out, const TypedNumber& v) {
   if (v.b) return Write(out, *v.b);
   if (v.i) return Write(out, *v.i);
-  if (v.c) out << '(' << v.c->r << (v.c->i < 0 ? "" : "+") << v.c->i << "j)";
-  else Write(out, v.r.value_or(0));
+  if (v.c)
+    out << '(' << v.c->r << (v.c->i < 0 ? "" : "+") << v.c->i << "j)";
+  else
+    Write(out, v.r.value_or(0));
 }
 void Write(std::ostream& out, const Boxed<TypedNumber>& v) { Write(out, v ? *v : TypedNumber()); }
 template <class T>
@@ -81,7 +85,10 @@ double NumberOf(const AttrValue& value) {
   if (auto* i = std::get_if<int32_t>(&value)) return *i;
   if (auto* l = std::get_if<int64_t>(&value)) return static_cast<double>(*l);
   if (auto* d = std::get_if<double>(&value)) return *d;
-  return static_cast<double>(std::get<float>(value));
+  if (auto* b = std::get_if<bool>(&value)) return *b;
+  const float* f = std::get_if<float>(&value);
+  ENFORCE(f, Type, "the attribute must be a number, got ", ToString(value));
+  return static_cast<double>(*f);
 }
 
 AttrValue FloatValue(double number) {
@@ -191,9 +198,7 @@ bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
   }
   return false;
 }
-}  // namespace
 
-namespace {
 bool IsNumber(const AttrValue& value) {
   const AttrType type = TypeOf(value);
   return type == AttrType::kFloat || type == AttrType::kFloat64 || type == AttrType::kInt ||
@@ -201,15 +206,9 @@ bool IsNumber(const AttrValue& value) {
 }
 
 void SetDouble(const AttrField& f, double* member, const AttrValue& value) {
-  double number = 0;
-  if (const double* given = std::get_if<double>(&value)) {
-    number = *given;
-  } else {
-    ENFORCE(IsNumber(value), Type, "the attribute ", f.name, " must be ", Name(f.type), ", got ",
-            ToString(value));
-    const bool* truth = std::get_if<bool>(&value);
-    number = truth ? static_cast<double>(*truth) : NumberOf(value);
-  }
+  ENFORCE(IsNumber(value), Type, "the attribute ", f.name, " must be ", Name(f.type), ", got ",
+          ToString(value));
+  const double number = NumberOf(value);
   if (f.check) f.check(f.name, FloatValue(number));
   *member = number;
 }

@@ -92,23 +92,31 @@ struct AttrValue : AnyAttr {
 inline AttrType TypeOf(const AttrValue& value) { return static_cast<AttrType>(value.index()); }
 AttrValue EmptyValue(AttrType type);           // 0, nothing
 std::string ToString(const AttrValue& value);  // as Python writes it
-double NumberOf(const AttrValue& value);       // an int, a float or a double
+double NumberOf(const AttrValue& value);  // an int, a bool, a float or a double; else TypeError
 // A float where it holds the number exactly, else a double: how the value of a FLOAT attribute
 // stands in an AttrValue.
 AttrValue FloatValue(double number);
 
 // The number of a FLOAT attribute among elements of type T. Its member of the struct is a double,
 // which float64 reads as it is. All other types read the nearest float, as the proto's FLOAT holds.
+inline float NearestFloat(double attr) {
+  float near = static_cast<float>(attr);
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  // GCC 12 at -O2 forgets the rounding of two neighbours that become doubles again.
+  asm("" : "+x"(near));
+#endif
+  return near;
+}
 template <class T>
 auto NumberFor(double attr) {
   if constexpr (std::is_same_v<T, double>) {
     return attr;
   } else {
-    return static_cast<float>(attr);
+    return NearestFloat(attr);
   }
 }
 inline double NumberFor(DType type, double attr) {
-  return type == DType::kFloat64 ? attr : static_cast<double>(static_cast<float>(attr));
+  return type == DType::kFloat64 ? attr : static_cast<double>(NearestFloat(attr));
 }
 
 // Throws when a value is not allowed; `name` is the attribute's.

@@ -23,12 +23,12 @@ std::map<std::string, Sharing>& Registered() {
 }
 
 const Sharing& SharingOf(const OpInfo& op) {
-  static PerOp<const Sharing*> known([](const OpInfo& o) -> const Sharing* {
+  static PerOp<Sharing> known([](const OpInfo& o) -> const Sharing* {
     static const Sharing plain;
     auto at = Registered().find(o.type);
     return at == Registered().end() ? &plain : &at->second;
   });
-  return *known[op];
+  return known[op];
 }
 
 // f(slot, element, tensor) for the inputs that may give their LoD, until it returns true.

@@ -52,6 +52,7 @@ struct SlotInfo {
   }
 };
 
+constexpr int kMostOperators = 4096;  // with those of plug-ins
 using ShapeRule = void (*)(InferContext&);
 using VarTypeRule = void (*)(InferContext&);  // may turn outputs into selected rows
 using KernelDTypeRule = DType (*)(const Call&);
@@ -74,7 +75,7 @@ class OpInfo {
   OpInfo();
   ~OpInfo();
   std::string type;
-  std::string comment;  // the formula, what it does
+  std::string comment;       // the formula, what it does
   const char* example = "";  // a doctest
   std::vector<SlotInfo> inputs, outputs;
   AttrTable attr_table;
@@ -103,7 +104,7 @@ class OpInfo {
   std::unique_ptr<GradientOf> gradient_of;  // set when the registry freezes; T_grad of T
   const char* file = "";
   int line = 0;
-  int id = 0;  // position in the registry
+  int id = -1;  // below kMostOperators; given when the operator becomes usable, and kept
 
   int InputSlot(const std::string& name) const;  // NotFound with the nearest name
   int OutputSlot(const std::string& name) const;

@@ -22,6 +22,7 @@ struct Registry {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<OpInfo>> ops;
   std::vector<PendingKernels> pending;
+  int ids = 0;  // given away
   bool changed = false;
 };
 
@@ -94,8 +95,9 @@ bool JoinOperator(Registry& r, OpInfo* op) {
   }
   if (op->allocates && !op->outputs.empty() && !op->shape_rule && !op->var_type_rule) {
     AddLoadProblem(ErrorKind::PreconditionNotMet,
-                   who + " must have a shape rule, for its outputs are allocated by it. Add "
-                         ".Shape(...) or .SameShape(...), or .KernelAllocates()");
+                   who +
+                       " must have a shape rule, for its outputs are allocated by it. Add "
+                       ".Shape(...) or .SameShape(...), or .KernelAllocates()");
     return false;
   }
   op->default_attrs = Attrs::Make(op->attr_table);
@@ -127,9 +129,12 @@ void Freeze(Registry& r) {
   }
   for (PendingKernels& p : r.pending) JoinKernels(r, p);
   r.pending.clear();
-  int id = 0;
   for (auto& [type, op] : r.ops) {
-    op->id = id++;
+    if (op->id < 0) {  // one that has an id keeps it: what was found out of it is kept by it
+      ENFORCE(r.ids < kMostOperators, ResourceExhausted, "there may be ", kMostOperators,
+              " operators, those of plug-ins included; ", type, " is one more");
+      op->id = r.ids++;
+    }
     BuildKernelTable(op.get());
   }
   constexpr size_t kSuffix = 5;  // "_grad"

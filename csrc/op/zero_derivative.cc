@@ -88,9 +88,9 @@ bool Serves(const Recipe& recipe, int slot, int index) {
 
 bool DerivativeIsZero(const OpInfo& op, int slot) {
   // Two bits for a slot: whether it was judged, and how.
-  constexpr int kOps = 4096, kSlots = 32;
-  static std::array<std::atomic<uint64_t>, kOps> known;
-  if (op.id >= kOps || slot >= kSlots) return Judge(op, slot);
+  constexpr int kSlots = 32;
+  static std::array<std::atomic<uint64_t>, kMostOperators> known;
+  if (slot >= kSlots) return Judge(op, slot);
   uint64_t bits = known[op.id].load(std::memory_order_relaxed) >> (2 * slot) & 3;
   if (!bits) {
     bits = Judge(op, slot) ? 3 : 1;

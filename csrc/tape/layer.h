@@ -35,13 +35,13 @@ struct OpOptions {
   bool from_tape = false;
   // In-place pairs of the operator, by position, whose input is not read again.
   uint32_t spent = 0;
-  LoopQueue* queue = nullptr;  // where loops of an update may wait
+  LoopQueue* queue = nullptr;                    // where loops of an update may wait
   const std::vector<OpenInput>* open = nullptr;  // of a call that DescribeOp writes down
 };
 
 inline bool AnyFloat64(const SlotList<Variable>& list) {
   for (const Variable* v : list.flat()) {
-    if (v && v->value().dtype() == DType::kFloat64) return true;
+    if (v && !v->value().empty() && v->value().dtype() == DType::kFloat64) return true;
   }
   return false;
 }
@@ -51,7 +51,12 @@ class EagerCall final : public Caller {
  public:
   EagerCall(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in,
             Outputs* result, const OpOptions& options)
-      : op(op), attrs(attrs), in(in), out(result->slots), result(result), options(options),
+      : op(op),
+        attrs(attrs),
+        in(in),
+        out(result->slots),
+        result(result),
+        options(options),
         targets(options.targets) {
     values.op = &op;
     values.attrs = attrs->data();

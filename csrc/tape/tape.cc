@@ -53,9 +53,10 @@ void KeepReason(const EagerCall& call) {
 
 // Results of an operator without a gradient say so in the error of backward().
 __attribute__((noinline)) void MarkCut(const EagerCall& call) {
-  static PerOp<std::string> reasons([](const OpInfo& op) {
-    return "it comes from " + op.type +
-           ", which has no gradient. Compute the loss from floating-point values before it";
+  static PerOp<std::string> reasons([](const OpInfo& op) -> const std::string* {
+    return new std::string(
+        "it comes from " + op.type +
+        ", which has no gradient. Compute the loss from floating-point values before it");
   });
   for (Variable* to : call.out.flat()) {
     if (to && !to->RequiresGrad()) to->set_not_recorded(&reasons[call.op]);

@@ -24,14 +24,14 @@ template <class T> struct K {
 LINES = HEADER.count("\n")  # the registrations of a test begin on the next line
 
 
-def load(tmp_path, registrations, after=""):
-    """What load_library printed of its error in a child, which then runs `after`."""
+def load(tmp_path, registrations, after="", before=""):
+    """What load_library printed of its error in a child; `before` and `after` run around it."""
     source = tmp_path / "plugin.cc"
     source.write_text(HEADER + registrations + "\n}  // namespace\n")
     library = plugins.build(source, tmp_path / "plugin.so")
     code = (
         f"import sys; sys.path.insert(0, {str(plugins.PACKAGE.parent)!r})\n"
-        "import numpy as np\nfrom dygraph import _core\n"
+        f"import numpy as np\nfrom dygraph import _core\n{before}\n"
         "try:\n    _core.load_library(sys.argv[1])\n"
         "except _core.DygraphError as e:\n    print(type(e).__name__, e)\n"
     )
@@ -49,6 +49,23 @@ def test_a_second_operator_of_a_name_tells_both_places(tmp_path):
     assert "operator relu is registered at" in text
     assert f"{first}:" in text
     assert f"plugin.cc:{LINES + 1}" in text
+
+
+def test_what_is_known_of_operators_stays_theirs(tmp_path):
+    """The plug-in's operator comes before all others by name."""
+    before = """
+def reason(op):
+    x = _core.to_variable([1.0, 2.0])
+    x.stop_gradient = False
+    try:
+        op(x).astype("float32").sum().backward()
+    except _core.PreconditionNotMetError as e:
+        return str(e)
+assert "from arg_max" in reason(_core.ops.arg_max) and "from arg_min" in reason(_core.ops.arg_min)
+"""
+    after = "print(reason(_core.ops.arg_max), reason(_core.ops.arg_min))"
+    text = load(tmp_path, "REGISTER_OPERATOR(a_first, Define);", after, before)
+    assert text.count("from arg_max") == text.count("from arg_min") == 1
 
 
 def test_a_second_kernel_of_a_key_tells_both_places(tmp_path):

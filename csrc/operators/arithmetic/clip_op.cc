@@ -17,7 +17,8 @@ struct ClipAttrs {
 };
 
 void CheckOrder(double min, double max) {
-  ENFORCE(!(min > max), InvalidArgument, "min must not be above max, got ", min, " and ", max);
+  ENFORCE(!(min > max), InvalidArgument, "min must not be above max, got ",
+          ToString(FloatValue(min)), " and ", ToString(FloatValue(max)));
 }
 
 void DefineClip(OpDef& op) {
@@ -51,18 +52,18 @@ struct Bounds {
   T low, high;
   explicit Bounds(const KernelContext& ctx) {
     const auto& a = ctx.attrs<ClipAttrs>();
-    double bound[] = {NumberFor<T>(a.min), NumberFor<T>(a.max)};
-    for (int i = 0; i < 2; ++i) {
-      const Tensor* t = ctx.InOrNull(kMin + i);
-      if (!t) continue;
-      ENFORCE(t->numel() == 1, InvalidArgument, i ? "Max" : "Min",
-              " must have one element, got shape ", t->dims());
-      bound[i] = Item(*t);
-    }
-    CheckOrder(bound[0], bound[1]);
+    auto bound = [&](int slot, const char* name, double attr) -> double {
+      const Tensor* t = ctx.InOrNull(slot);
+      if (!t) return NumberFor<T>(attr);
+      ENFORCE(t->numel() == 1, InvalidArgument, name, " must have one element, got shape ",
+              t->dims());
+      return Item(*t);
+    };
+    const double least = bound(kMin, "Min", a.min), most = bound(kMax, "Max", a.max);
+    CheckOrder(least, most);
     constexpr bool kWhole = std::is_integral_v<T>;
-    low = kernels::Convert<T>(kWhole ? std::ceil(bound[0]) : bound[0]);
-    high = kernels::Convert<T>(kWhole ? std::floor(bound[1]) : bound[1]);
+    low = kernels::Convert<T>(kWhole ? std::ceil(least) : least);
+    high = kernels::Convert<T>(kWhole ? std::floor(most) : most);
   }
 };
 

@@ -17,14 +17,17 @@ struct HuberLoss {
   static void AddAttrs(OpDef& op) {
     op.Attr(&HuberAttrs::delta, "delta", "where the square ends, above 0",
             [](const std::string& name, const AttrValue& value) {
-              const double v = NumberOf(value);
-              ENFORCE(v > 0, InvalidArgument, name, " must be above 0, got ", v);
+              ENFORCE(NumberOf(value) > 0, InvalidArgument, name, " must be above 0, got ",
+                      ToString(value));
             });
   }
   template <class T>
   struct Fn {
     T delta;
-    explicit Fn(const KernelContext& ctx) : delta(static_cast<T>(ctx.attrs<HuberAttrs>().delta)) {}
+    explicit Fn(const KernelContext& ctx) : delta(static_cast<T>(ctx.attrs<HuberAttrs>().delta)) {
+      ENFORCE(delta > 0, InvalidArgument, "delta must be above 0 in ", DTypeOf<T>::value, ", got ",
+              ToString(FloatValue(ctx.attrs<HuberAttrs>().delta)));
+    }
     T Extra(T d, T) const { return -d; }
     T Value(T d, T) const {
       T r = std::abs(d);

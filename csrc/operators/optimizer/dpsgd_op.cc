@@ -50,7 +50,8 @@ struct DpsgdKernel {
   static void Compute(KernelContext& ctx) {
     const DpsgdAttrs& a = ctx.attrs<DpsgdAttrs>();
     int64_t n = ctx.In(kParam).numel();
-    ENFORCE(a.batch_size > 0, InvalidArgument, "batch_size must be positive, got ", a.batch_size);
+    ENFORCE(NumberFor<T>(a.batch_size) > 0, InvalidArgument, "batch_size must be positive in ",
+            DTypeOf<T>::value, ", got ", ToString(FloatValue(a.batch_size)));
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
     double norm = optimizer::Norm(ctx.In(kGrad).data<T>(), n);
     const double most = NumberFor<T>(a.clip);

@@ -43,8 +43,9 @@ template <class T>
 struct UniformRandomKernel {
   static void Compute(KernelContext& ctx) {
     const UniformRandomAttrs& a = ctx.attrs<UniformRandomAttrs>();
-    ENFORCE(a.min <= a.max, InvalidArgument, "min must not be above max, got ", a.min, " and ",
-            a.max);
+    const T low = static_cast<T>(a.min), most = static_cast<T>(a.max), width = most - low;
+    ENFORCE(low <= most, InvalidArgument, "min must not be above max, got ",
+            ToString(FloatValue(a.min)), " and ", ToString(FloatValue(a.max)));
     Tensor& out = ctx.Out(kOut);
     T* y = out.mutable_data<T>();
     int64_t n = out.numel();
@@ -52,7 +53,6 @@ struct UniformRandomKernel {
     ENFORCE(a.diag_num == 0 || last < n, OutOfRange,
             "the last diagonal element must lie within Out ", out.dims(), ", got number ", last);
     Generator(ctx, a.seed).Uniform(y, n);
-    T low = static_cast<T>(a.min), most = static_cast<T>(a.max), width = most - low;
     kernels::Map(y, y, n, [=](T u) {
       T v = low + width * u;
       // rounding may reach max, which is not part of the interval

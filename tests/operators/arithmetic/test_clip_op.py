@@ -53,6 +53,13 @@ def test_integers_stay_within_whole_bounds():
     assert clip([-5, 5], "int32", max=1.0).tolist() == [-5, 1]
 
 
+def test_bounds_have_the_digits_of_a_float_attribute():
+    assert clip([0, 1, 2, 3, 4], "int64", min=2.0000000001, max=3.0).tolist() == [2, 2, 2, 3, 3]
+    assert clip([0, 1, 2, 3], "int64", min=0.0, max=1.9999999999).tolist() == [0, 1, 2, 2]
+    near = np.float32(0.1)
+    assert clip([0.0, 1.0], "float32", min=float(near), max=0.1).tolist() == [near, near]
+
+
 def test_bounds_the_wrong_way_round_are_refused():
     with pytest.raises(ValueError, match="clip: min must not be above max, got 2 and 1"):
         clip([0.0], min=2.0, max=1.0)
