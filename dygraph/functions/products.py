@@ -9,6 +9,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions.arguments import spelled
+from dygraph.functions.elementwise import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -265,7 +266,7 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     Returns
     -------
     Variable
-        Of integers a float32; with 'min' of the type of `x`.
+        Of integers a float32; with 'min' of the type of `x`. NaN where an element is NaN.
 
     Examples
     --------
@@ -303,8 +304,12 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
             "torch the lesser. Write mode='avg' or mode='min'"
         )
     ordered, _ = ops.argsort(x, axis=at)
+    whole = (slice(None),) * at
     end = (n + 1) // 2 if mode == "min" else n // 2 + 1
-    middle = ordered[(*(slice(None),) * at, slice((n - 1) // 2, end))]
+    middle = ordered[(*whole, slice((n - 1) // 2, end))]
+    if middle.dtype.is_floating:  # NaN sorts last, and the median of any NaN is NaN
+        last = ordered[(*whole, slice(n - 1, n))]
+        middle = where(last != last, last, middle)
     if mode == "min":
         middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
         out = middle if keepdim else ops.squeeze2(middle, axes=[at])

@@ -246,10 +246,14 @@ def test_embedding_from_pretrained():
     table = nn.Embedding.from_pretrained(dygraph.to_variable(rows))
     assert table(dygraph.to_variable([2, 0])).tolist() == [[4, 5], [0, 1]]
     assert not table.weight.trainable
+    rows[1] = 0
     other = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=1)
     assert other.weight.trainable and other(dygraph.to_variable([1])).tolist() == [[0, 0]]
     with pytest.raises(ValueError, match=r"\[rows, length\], got shape \[2\]"):
         nn.Embedding.from_pretrained(rows[0])
+    for place in (0, -1):
+        with pytest.raises(ValueError, match="Set the row to 0, or leave padding_idx out"):
+            nn.Embedding.from_pretrained(rows, padding_idx=place)
 
 
 def test_a_shared_table():

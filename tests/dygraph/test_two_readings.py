@@ -95,6 +95,10 @@ def test_the_middle_of_an_even_number():
     whole = var([7, 3, 1, 5]).median(mode="min")
     assert whole.item() == 3 and whole.dtype.name == "int64"
     assert var([True, False]).median(mode="min").item() is False
+    hole = var([[1.0, np.nan, 3.0, 4.0], [5.0, 7.0, 6.0, 8.0]])
+    for mode, second in (("avg", 6.5), ("min", 6.0)):
+        assert np.isnan(dygraph.median(hole, mode=mode).item())
+        np.testing.assert_equal(dygraph.median(hole, axis=1, mode=mode).numpy(), [np.nan, second])
     for call in (lambda: dygraph.median(x), lambda: x.median(axis=0)):
         with pytest.raises(ValueError, match="mode='avg' or mode='min'"):
             call()
