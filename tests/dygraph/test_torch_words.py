@@ -25,6 +25,13 @@ ADDED = M.copy()
 np.add.at(ADDED, (PLACES, np.arange(3)), ROWS)
 NAMES = {"x": X, "y": Y, "a": Y, "b": X, "value": 3.0}
 MATRIX = {"x": M, "n": 3, "value": 7.0, "axis": 0, "index": PLACES, "values": ROWS}
+# amax at the places, with what was there: 7.5 stays above 2, and 2.5 gives way to 3
+GREATEST = M + 0.5
+GREATEST[0, 2] = 3.0
+TABLES = hints.HINTS, hints.OF_MODULE
+HOLES = {"x": np.array([np.nan, 2.0, 1.0]), "y": np.array([1.0, np.nan, 3.0])}
+PAIR = {"x": M, "y": M + 9, "axis": 0}
+PARTS = {"x": np.arange(12.0).reshape(2, 6), "parts": 2}
 # table, name, what follows the code in the hint, what stands in it, what torch computes
 CODES = [
     (hints.HINTS, "fmod", ":", NAMES, np.fmod(X, Y)),
@@ -34,10 +41,27 @@ CODES = [
     (hints.HINTS, "addcdiv", "", NAMES, X + 3 * Y / X),
     (hints.HINTS, "scatter_add", " gives", MATRIX, ADDED),
     (hints.OF_MODULE, "scatter_add", ";", MATRIX, ADDED),
-    (hints.HINTS, "scatter_reduce", ", or", {**MATRIX, "x": M + 0.5}, None),
+    *[(table, "scatter_reduce", ", or", {**MATRIX, "x": M + 0.5}, GREATEST) for table in TABLES],
     (hints.HINTS, "fill_diagonal_", "", MATRIX, M * (1 - np.eye(3)) + 7 * np.eye(3)),
     (hints.OF_MODULE, "isin", "", {"x": M, "values": np.array([1.0, 8.0])}, np.isin(M, [1, 8])),
     (hints.HINTS, "diag_embed", "", {"x": M, "n": 3}, np.array([np.diag(row) for row in M])),
+    *[(t, "amax", "", PAIR, M.max(0)) for t in TABLES],
+    *[(t, "amin", "", PAIR, M.min(0)) for t in TABLES],
+    *[(t, "inner", "", PAIR, np.inner(M, M + 9)) for t in TABLES],
+    *[(t, "argwhere", " gives", {"x": M}, np.argwhere(M)) for t in TABLES],
+    *[(t, "logical_not", "", {"x": M}, np.logical_not(M)) for t in TABLES[:1]],
+    (hints.OF_MODULE, "vdot", "", PAIR, np.vdot(M, M + 9)),
+    (hints.OF_MODULE, "flatnonzero", "", {"x": M}, np.flatnonzero(M)),
+    (hints.OF_MODULE, "fmax", "", HOLES, [1.0, 2.0, 3.0]),
+    (hints.OF_MODULE, "fmin", "", HOLES, [1.0, 2.0, 1.0]),
+    (hints.OF_MODULE, "hsplit", "", PARTS, np.hsplit(PARTS["x"], 2)),
+    (hints.OF_MODULE, "vsplit", "", PARTS, np.vsplit(PARTS["x"], 2)),
+    (hints.OF_MODULE, "array_split", "", {**PAIR, "n": 2}, np.array_split(M, 2)),
+    (hints.OF_MODULE, "tensor_split", "", {**PAIR, "n": 2}, np.array_split(M, 2)),
+    (hints.OF_MODULE, "mgrid", "", {"x": np.arange(2), "y": np.arange(3)}, [*np.mgrid[:2, :3]]),
+    (hints.OF_MODULE, "vstack", " of vectors", {"x": X, "y": Y}, np.vstack([X, Y])),
+    (hints.OF_MODULE, "dstack", " of matrices", PAIR, np.dstack([M, M + 9])),
+    (hints.OF_MODULE, "nan_to_num", " leaves", {"x": np.array([np.nan, np.inf])}, [0.0, np.inf]),
     (hints.OF_MODULE, "kthvalue", "", {"x": M[::-1].T.copy(), "k": 2}, [3.0, 4.0, 5.0]),
 ]
 
@@ -48,11 +72,13 @@ CODES = [
 def test_hints_compute_torchs_numbers(table, name, end, names, expected):
     code = table[name].split(end)[0] if end else table[name]
     made = {n: dygraph.to_variable(v) if isinstance(v, np.ndarray) else v for n, v in names.items()}
-    got = eval(code, {"dygraph": dygraph, **made})
-    if expected is None:  # amax without what was there
-        expected = M + 0.5
-        expected[2, :2], expected[0, 2] = [1, 2], 3
-    np.testing.assert_allclose(got.numpy(), expected)
+    got = eval(code, {"dygraph": dygraph, "np": np, **made})
+    if isinstance(expected, list) and isinstance(expected[0], np.ndarray):
+        assert len(got) == len(expected)
+        for part, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(part.numpy(), other)
+    else:
+        np.testing.assert_allclose(got.numpy(), expected)
 
 
 @pytest.mark.parametrize(
