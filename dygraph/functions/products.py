@@ -1,7 +1,7 @@
 """Norms, products and the median, with the arguments of Paddle 2 (``axis``)."""
 
 from dygraph import _core
-from dygraph.core import check
+from dygraph.core import check, size_lists
 from dygraph.core.promotion import floating
 from dygraph.errors import (
     ArgumentTypeError,
@@ -349,6 +349,9 @@ def cdist(x, y, p=2.0):
         raise InvalidArgumentError(
             f"cdist: the rows must be equally long, got shapes {list(x.shape)} and {list(y.shape)}"
         )
+    if size_lists.is_open(x) or size_lists.is_open(y):  # a run refuses rows of other lengths
+        sizes = [*size_lists.sizes_of(y)[:-1], size_lists.sizes_of(x)[-1]]
+        y = size_lists.reshaped(y, sizes) if size_lists.followed(sizes) else y
     return norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, axis=-1)
 
 

@@ -179,7 +179,7 @@ def bernoulli(x):
     x = _weights(x, "bernoulli")
     if not _core.is_symbol(x) and x.size and not x.max().item() <= 1:
         raise InvalidArgumentError(f"bernoulli: x must hold probabilities, got {x.max().item()}")
-    return (_uniform_like(x, list(x.shape)) < x).astype(x.dtype)
+    return (_uniform_like(x, size_lists.sizes_of(x)) < x).astype(x.dtype)
 
 
 def multinomial(x, num_samples=1, replacement=False):
@@ -229,9 +229,10 @@ def multinomial(x, num_samples=1, replacement=False):
                 f"multinomial: each row of x must have {1 if replacement else count} positive "
                 f"weights, got {fewest}. replacement=True draws an index again"
             )
+    sizes = size_lists.sizes_of(x)
     if replacement:
-        return _best(x.unsqueeze(-2), [*x.shape[:-1], count, x.shape[-1]], 1).squeeze(-1)
-    return _best(x, list(x.shape), count)
+        return _best(x.unsqueeze(-2), [*sizes[:-1], count, sizes[-1]], 1).squeeze(-1)
+    return _best(x, sizes, count)
 
 
 def _best(x, shape, count):

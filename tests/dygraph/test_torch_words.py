@@ -87,6 +87,10 @@ def test_hints_compute_torchs_numbers(table, name, end, names, expected):
         ("from dygraph import Tensor", r"dygraph\.to_variable"),
         ("from dygraph.nn import Module", r"nn\.Layer"),
         ("from dygraph.optimizer import RMSprop", "RMSProp"),
+        ("from dygraph.optimizer import Lion", "There is no Lion; AdamW is the nearest"),
+        ("from dygraph.optimizer import Adafactor", "There is no Adafactor"),
+        ("from dygraph.optimizer import ASGD", "There is no ASGD"),
+        ("from dygraph.lr import PolynomialLR", r"PolynomialDecay\(0\.1, total_iters, 0\.0\)"),
         ("from dygraph.lr import StepLR", r"dygraph\.lr\.StepDecay"),
         ("from dygraph.io import SequentialSampler", "SequenceSampler"),
         ("from dygraph.autograd import gradcheck", r"dygraph\.check_grad"),
@@ -115,7 +119,8 @@ def test_schedules_of_the_hints_can_be_made():
         code = hint.split(", which is")[0]
         names = {
             "T_max": 4, "step_size": 2, "decay_rate": 0.5, "gamma": 0.9, "milestones": [2],
-            "decay_steps": 5, "warmup_steps": 3, "start_lr": 0.0, "end_lr": 0.1, "d_model": 8,
+            "decay_steps": 5, "total_iters": 5, "warmup_steps": 3, "start_lr": 0.0,
+            "end_lr": 0.1, "d_model": 8,
             "function": lambda epoch: 1.0, "boundaries": [2], "values": [0.1, 0.2],
             "schedule": lr.CosineAnnealingDecay(0.1, 4),
         }  # fmt: skip
@@ -204,12 +209,13 @@ def test_grad_takes_the_values_of_a_dict():
     ("make", "words"),
     [
         (lambda: nn.GRU(2, 3, bidirectional=True), "direction='bidirectional'"),
-        (lambda: nn.LSTM(2, 3, batch_first=True), "time_major=False"),
-        (lambda: nn.TransformerEncoderLayer(8, 2, 8, batch_first=True), r"\[batch, positions"),
+        (lambda: nn.RNN(nn.GRUCell(2, 3), batch_first=True), "time_major=False"),
+        (lambda: nn.TransformerEncoderLayer(8, 2, 8, batch_first=True), "leave it out: the batch"),
+        (lambda: nn.MultiHeadAttention(8, 2, batch_first=True), "; leave it out: the batch"),
         (lambda: nn.TransformerEncoderLayer(8, 2, 8, norm_first=True), "normalize_before="),
         (lambda: nn.Linear(2, 3, bias=False), "use bias_attr=False to leave it out"),
         (lambda: nn.BatchNorm2D(3, affine=False), "param_attr=False, bias_attr=False"),
-        (lambda: optimizer.Adam([dygraph.Parameter([1.0])], amsgrad=True), "no argument"),
+        (lambda: optimizer.Adam([dygraph.Parameter([1.0])], amsgrad=True), "there is no AMSGrad"),
         (lambda: lr.StepDecay(0.1, 2, gamma=0.5), "decay_rate="),
         (lambda: lr.ReduceLROnPlateau(0.1, factor=0.5), "decay_rate="),
         (lambda: lr.OneCycleLR(max_lr=0.1, total_steps=3), "max_learning_rate="),
