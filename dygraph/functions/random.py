@@ -222,6 +222,7 @@ def multinomial(x, num_samples=1, replacement=False):
         raise InvalidArgumentError(
             f"multinomial: x must be [n] or [batch, n], got shape {list(x.shape)}"
         )
+    check.known_size(x, x.ndim - 1, "multinomial")
     if not _core.is_symbol(x) and x.size:
         fewest = (x > 0).sum(-1).min().item()
         if fewest < (1 if replacement else count):
@@ -243,7 +244,8 @@ def _best(x, shape, count):
 
 
 def _uniform_like(x, shape):
-    return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
+    with size_lists.beside(x):
+        return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
 
 
 def _weights(x, owner):
