@@ -41,7 +41,7 @@ def _parameters(owner, **given):
                 f"{owner}: {name} must hold floating-point numbers, got {value.dtype}. Convert "
                 "with astype('float32')"
             )
-    whole = sum(v * 0 for v in list(values.values())[1:]) if len(values) > 1 else 0.0
+    whole = sum(ops.fill_any_like(v) for v in values.values())  # zeros of the common shape
     return [v + whole for v in values.values()]
 
 
@@ -54,6 +54,22 @@ def _positive(value, what):
     if not _core.is_symbol(value) and value.size and not value.detach().min().item() > 0:
         raise InvalidArgumentError(f"{what} must be positive, got {value.detach().min().item()}")
     return value
+
+
+def _at_least_0(value, what, most=math.inf):
+    """`value`, whose elements are 0 to `most`; those of a program are not known."""
+    if not _core.is_symbol(value) and value.size:
+        bounds = "at least 0" if most == math.inf else f"between 0 and {most}"
+        for n in (value.detach().min().item(), value.detach().max().item()):
+            if not 0 <= n <= most:
+                raise InvalidArgumentError(f"{what} must be {bounds}, got {n}")
+    return value
+
+
+def _log(p):
+    """The logarithm of probabilities; of 0 ``-inf``, with the gradient 0."""
+    is_some = p != 0
+    return where(is_some, ops.log(where(is_some, p, 1.0)), -math.inf)
 
 
 class Distribution(Shown):
@@ -206,7 +222,9 @@ class Categorical(Distribution):
         if given.ndim < 1:
             raise InvalidArgumentError("Categorical: the parameter must be [..., n], got 0-d")
         if probs is not None:
-            given = ops.log(given / given.sum(-1, keepdims=True))
+            total = _at_least_0(given, "Categorical: probs").sum(-1, keepdims=True)
+            _positive(total, "Categorical: the sum of probs")
+            given = _log(given / total)
         self.logits = log_softmax(given, -1)
 
     @property
@@ -229,7 +247,7 @@ class Categorical(Distribution):
                 f"Categorical.log_prob: value must hold indices, got {value.dtype}. Convert with "
                 "astype('int64')"
             )
-        value = value.unsqueeze(-1)
+        value = _at_least_0(value, "Categorical.log_prob: an index").unsqueeze(-1)
         logits = self.logits
         if value.ndim > logits.ndim:
             logits = logits.reshape([1] * (value.ndim - logits.ndim) + list(logits.shape))
@@ -263,7 +281,8 @@ class Bernoulli(Distribution):
             raise ArgumentTypeError("Bernoulli: either probs= or logits= must be given")
         if probs is not None:
             (self.probs,) = _parameters("Bernoulli", probs=probs)
-            self._logs = ops.log(self.probs), ops.log(1.0 - self.probs)
+            _at_least_0(self.probs, "Bernoulli: probs", 1)
+            self._logs = _log(self.probs), _log(1.0 - self.probs)
         else:
             (logits,) = _parameters("Bernoulli", logits=logits)
             self.probs = ops.sigmoid(logits)
@@ -300,6 +319,11 @@ def _finite(logs):
     return where(logs == -math.inf, 0.0, logs)
 
 
+def _weighed(probs, logs, others):
+    """``probs * (logs - others)``, 0 where the probability is 0."""
+    return probs * (_finite(logs) - where(probs == 0, 0.0, others))
+
+
 def kl_divergence(p, q):
     """``KL(p || q) = E_p(log p - log q)`` of two distributions of one kind.
 
@@ -328,12 +352,10 @@ def kl_divergence(p, q):
         inside = (q.low <= p.low) & (p.high <= q.high)
         return where(inside, ops.log((q.high - q.low) / (p.high - p.low)), math.inf)
     if isinstance(p, Categorical) and isinstance(q, Categorical):
-        terms = p.probs * (_finite(p.logits) - q.logits)
-        return where(p.probs == 0, 0.0, terms).sum(-1)
+        return _weighed(p.probs, p.logits, q.logits).sum(-1)
     if isinstance(p, Bernoulli) and isinstance(q, Bernoulli):
         pairs = zip((p.probs, 1.0 - p.probs), p._logs, q._logs, strict=True)
-        terms = [where(weight == 0, 0.0, weight * (a - b)) for weight, a, b in pairs]
-        return terms[0] + terms[1]
+        return sum(_weighed(*pair) for pair in pairs)
     raise UnimplementedError(
         "kl_divergence: p and q must be of one kind, Normal, Uniform, Categorical or Bernoulli, "
         f"got {type(p).__name__} and {type(q).__name__}"

@@ -19,15 +19,25 @@ import re
 from dygraph import _core
 from dygraph.core.lazily import find, names_of
 from dygraph.errors import did_you_mean
-from dygraph.functions import creation, extent, manipulation, products, random, sets, sorting
+from dygraph.functions import (
+    borders,
+    creation,
+    extent,
+    manipulation,
+    products,
+    random,
+    sets,
+    sorting,
+)
 
 _gradient = re.compile(r"_grad2?($|_)")
 # Functions in Paddle 2's manner, which take the place of operators of the same name.
 COMPOSED = {
+    borders: "pad",
     creation: "arange diag empty empty_like eye full full_like linspace ones ones_like tril triu "
     "zeros zeros_like",
     extent: "broadcast_tensors broadcast_to expand expand_as repeat_interleave tile",
-    manipulation: "chunk concat cumsum flatten flip moveaxis pad roll split squeeze stack swapaxes "
+    manipulation: "chunk concat cumsum flatten flip moveaxis roll split squeeze stack swapaxes "
     "t unbind unsqueeze unstack",
     products: "cdist cross einsum lerp median mm mv norm outer trace",
     random: "bernoulli multinomial normal rand randint randn randperm uniform",

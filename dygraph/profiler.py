@@ -300,7 +300,7 @@ def stop_profiler(sorted_key=None, profile_path=None):
 
 
 def reset_profiler():
-    """Clear the recorded events. ---
+    """Clear the recorded events.
 
     Examples
     --------

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ComposeNotAligned(InvalidArgumentError):
-    """The readers given to `compose` have different numbers of samples. ---
+    """The readers given to `compose` have different numbers of samples.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from dygraph.static.codes import OpRole
 from dygraph.static.listed import ShownList
 from dygraph.static.operator import Operator
 from dygraph.static.unknown_sizes import Sizes
-from dygraph.static.values import TakesValues
+from dygraph.static.values import _TakesValues
 from dygraph.static.variable import Parameter, Variable
 
 __all__ = [
@@ -41,7 +41,7 @@ def _of_core(name, doc):
     )
 
 
-class Program(TakesValues):
+class Program(_TakesValues):
     """A description of a computation, serialised as Fluid's ``ProgramDesc``.
 
     Calls on its variables append operators to it. `program_guard` sets the program for functions

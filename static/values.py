@@ -7,10 +7,10 @@ from dygraph.core.variable import Parameter as EagerParameter
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
 from dygraph.static.variable import Variable
 
-__all__ = ["TakesValues"]
+__all__: list = []
 
 
-class TakesValues:
+class _TakesValues:
     """The part of `Program` that takes in values from outside."""
 
     def declares(self, name):

@@ -150,17 +150,15 @@ _FIXES = {
     "activation": [("act", "act='relu' and the like")],
     "alpha": [("rho", "rho="), ("negative_slope", "negative_slope=")],
     "affine": [("param_attr", "param_attr=False, bias_attr=False for affine=False")],
-    "amsgrad": [("beta1", "no argument: the second moment is that of Adam")],
+    "amsgrad": [("beta1", "leave it out: there is no AMSGrad")],
     "batch_first": [
         ("time_major", "time_major=False, the default, for batch_first=True"),
-        ("nhead", "no argument: inputs are [batch, positions, size]"),
-        ("num_heads", "no argument: inputs are [batch, positions, size]"),
-        (None, "no argument: the batch comes first"),
+        (None, "leave it out: the batch comes first"),
     ],
     "betas": [("beta1", "beta1=, beta2=")],
     "bias": [("bias_attr", "bias_attr=False to leave it out")],
     "bidirectional": [("direction", "direction='bidirectional'")],
-    "device": [("dtype", "no argument: with dygraph.guard(place) around it")],
+    "device": [("dtype", "leave it out, with dygraph.guard(place) around it")],
     "dim": [("axis", "axis=")],
     "embedding_dim": [("size", "size=[num_embeddings, embedding_dim]")],
     "eps": [("epsilon", "epsilon=")],
@@ -169,7 +167,7 @@ _FIXES = {
     "gamma": [("decay_rate", "decay_rate=")],
     "in_channels": [("num_channels", "num_channels=")],
     "in_features": [("input_dim", "input_dim=")],
-    "inplace": [(None, "no argument: x = layer(x)")],
+    "inplace": [(None, "leave it out: x = layer(x)")],
     "kernel_size": [("filter_size", "filter_size="), ("pool_size", "pool_size=")],
     "max_lr": [("max_learning_rate", "max_learning_rate=")],
     "momentum": [("learning_rate", "dygraph.optimizer.Momentum(learning_rate, momentum)")],
@@ -221,9 +219,10 @@ def _arguments(kind, args, kwargs):
         for name in kwargs:
             if name not in names:
                 fix = _fix(name, names)
+                use = "" if fix.startswith("leave it out") else "use "
                 raise ArgumentTypeError(
                     f"{kind.__name__}() got an unexpected argument '{name}'"
-                    f"{f'; use {fix}' if fix else '.' + did_you_mean_or_all(name, names)}"
+                    f"{f'; {use}{fix}' if fix else '.' + did_you_mean_or_all(name, names)}"
                 )
     if len(args) >= code.co_argcount and not code.co_flags & _VARARGS:
         fix = ""

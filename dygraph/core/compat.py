@@ -25,7 +25,7 @@ class BackwardStrategy(Shown):
     """Fluid's option for the order in which gradients are added.
 
     Here they are always added in the order of the calls, newest first, so equal runs give equal
-    bits; `sort_sum_gradient` has no effect. ---
+    bits; `sort_sum_gradient` has no effect.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def enable_dygraph(place=None):
 
 
 def disable_dygraph():
-    """Restore the place from before `enable_dygraph`. Calls of `dygraph` still compute at once. ---
+    """Restore the place from before `enable_dygraph`. Calls of `dygraph` still compute at once.
 
     Examples
     --------

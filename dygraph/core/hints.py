@@ -6,6 +6,7 @@ like torch's computes torch's numbers.
 """
 
 _PLACE = "x.place says where the values lie; x.to(dygraph.CPUPlace()) gives them elsewhere"
+_INNER = "dygraph.tensordot(x, y, axes=([-1], [-1]))"
 _MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views them in memory"
 
 HINTS = {
@@ -28,7 +29,7 @@ HINTS = {
     **dict.fromkeys(("assign",), "x.set_value(values) writes values of the same shape and type"),
     **dict.fromkeys(("assign_add", "assign_sub"), "x.add_(y) and x.subtract_(y) write in place"),
     **dict.fromkeys(("eval", "read_value"), "x.numpy() gives the values"),
-    "argwhere": "dygraph.nonzero(x) gives the places",
+    "argwhere": "dygraph.nonzero(x, as_tuple=False) gives the places, one a row",
     "fill": "x.fill_(value) writes it everywhere",
     "flat": "x.flatten() gives the elements as one axis",
     "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; "
@@ -99,7 +100,7 @@ HINTS = {
             "logical_xor"
         ).split()
     },
-    "logical_not": "~x",
+    "logical_not": "dygraph.logical_not(x)",
     "put": "x[index] = value writes elements",
     "repeat": "torch's repeat is x.tile(times); NumPy's is x.repeat_interleave(times, axis)",
     "resize_": "x.reshape(shape) gives the elements in another shape",
@@ -113,8 +114,8 @@ HINTS = {
     ),
     **dict.fromkeys(
         ("scatter_reduce", "scatter_reduce_", "index_reduce"),
-        "dygraph.ops.put_along_axis(x, index, values, axis, 'amax', Include_self=False), or 'add', "
-        "'mul', 'mean', 'amin'",
+        "dygraph.ops.put_along_axis(x, index, values, axis, 'amax'), or 'add', 'mul', 'mean', "
+        "'amin'; Include_self=False is torch's include_self",
     ),
     "searchsorted": "np.searchsorted(x.numpy(), values)",
     "select": "x[index] along the first axis, x[:, index] along the second",
@@ -124,8 +125,8 @@ HINTS = {
     "transpose_": "y = x.transpose(axes) gives another order",
     "unfold": "dygraph.ops.unfold(x, kernel_sizes) takes patches of images",
     "where": "dygraph.where(condition, x, y)",
-    "amax": "x.max(axis)",
-    "amin": "x.min(axis)",
+    "amax": "x.max(axis=axis)",
+    "amin": "x.min(axis=axis)",
     "aminmax": "x.min() and x.max()",
     "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
     "clamp_min": "x.clamp(min=value)",
@@ -148,7 +149,7 @@ HINTS = {
     "addmm": "x + a @ b",
     "addmv": "x + a @ b",
     "baddbmm": "x + a @ b",
-    "inner": "dygraph.vecdot(x, y)",
+    "inner": _INNER,
     "unflatten": "x.reshape(sizes)",
     "reshape_as": "x.reshape(y.shape)",
     "detach_": "y = x.detach() has no past",
@@ -168,8 +169,9 @@ HINTS = {
     ),
     **dict.fromkeys(
         ("indices", "values"),
-        "max, min, topk and sort give no pair with names: "
-        "x.max(axis=axis) and x.argmax(axis); values, places = x.topk(k)",
+        "max, min, sort and topk give no pair with names. sort: dygraph.sort(x) and "
+        "dygraph.argsort(x); max, min: x.max(axis=axis) and x.argmax(axis=axis); "
+        "values, places = x.topk(k)",
     ),
     **dict.fromkeys(
         ("coalesce", "is_sparse", "to_sparse"),
@@ -215,9 +217,13 @@ OF_MODULE = {
     "permute": "dygraph.permute_dims(x, axes)",
     "movedim": "dygraph.moveaxis(x, source, destination)",
     "rollaxis": "dygraph.moveaxis(x, source, destination)",
-    **dict.fromkeys(("vstack", "row_stack"), "dygraph.concat([x, y], axis=0)"),
+    **dict.fromkeys(
+        ("vstack", "row_stack"),
+        "dygraph.stack([x, y]) of vectors, dygraph.concat([x, y], axis=0) of matrices",
+    ),
     "hstack": "dygraph.concat([x, y], axis=1), of axis=0 for vectors",
-    "dstack": "dygraph.concat([x, y], axis=2)",
+    "dstack": "dygraph.stack([x, y], axis=2) of matrices, dygraph.concat([x, y], axis=2) of more "
+    "axes",
     "column_stack": "dygraph.stack([x, y], axis=1) of vectors",
     **{
         n: f"dygraph.{m}(x)"
@@ -225,7 +231,7 @@ OF_MODULE = {
             "absolute": "abs", "arccos": "acos", "arcsin": "asin", "arctan": "atan",
             "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc",
             "neg": "negative", "around": "round", "rint": "round",
-            "ravel": "flatten", "product": "prod", "amax": "max", "amin": "min",
+            "ravel": "flatten", "product": "prod",
         }.items()
     },
     **{
@@ -235,10 +241,18 @@ OF_MODULE = {
             "true_divide": "divide", "power": "pow", "mod": "remainder",
             "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
             "lt": "less", "le": "less_equal", "greater_than": "greater", "less_than": "less",
-            "fmax": "maximum", "fmin": "minimum", "inner": "vecdot", "vdot": "vecdot",
             "bmm": "matmul",
         }.items()
     },
+    "amax": "x.max(axis=axis)",
+    "amin": "x.min(axis=axis)",
+    **{
+        f"f{n[:3]}": "dygraph.where(dygraph.isnan(x), y, dygraph.where(dygraph.isnan(y), x, "
+        f"dygraph.{n}(x, y)))"
+        for n in ("maximum", "minimum")
+    },
+    "inner": _INNER,
+    "vdot": "dygraph.vecdot(x.flatten(), y.flatten())",
     "dot": "dygraph.vecdot(x, y) of vectors, dygraph.matmul(x, y) of matrices",
     "fmod": "x - y * dygraph.trunc(x / y): the sign is that of x",
     "frac": "x - dygraph.trunc(x)",
@@ -256,8 +270,8 @@ OF_MODULE = {
     "aminmax": "dygraph.min(x) and dygraph.max(x)",
     "scatter_add": "dygraph.ops.put_along_axis(x, index, values, axis, 'add'); "
     "dygraph.index_add(x, axis, index, rows) adds whole rows",
-    "scatter_reduce": "dygraph.ops.put_along_axis(x, index, values, axis, 'amax', "
-    "Include_self=False), or 'add', 'mul', 'mean', 'amin'",
+    "scatter_reduce": "dygraph.ops.put_along_axis(x, index, values, axis, 'amax'), or 'add', "
+    "'mul', 'mean', 'amin'; Include_self=False is torch's include_self",
     "isin": "dygraph.any(x[..., None] == values, axis=-1)",
     "is_floating_point": "dygraph.isdtype(x.dtype, 'real floating')",
     **dict.fromkeys(("tril_indices", "triu_indices"), "np.tril_indices(n) and np.triu_indices(n)"),
@@ -265,8 +279,9 @@ OF_MODULE = {
     "block_diag": "out = dygraph.zeros(n + m, n + m); out[:n, :n] = x; out[n:, n:] = y",
     "diagonal": "dygraph.diag(x) of a matrix; dygraph.einsum('bii->bi', x) of several",
     "diag_embed": "dygraph.einsum('bi,ij->bij', x, dygraph.eye(n, dtype=x.dtype))",
-    "tensor_split": "dygraph.chunk(x, n, axis)",
-    **dict.fromkeys(("hsplit", "vsplit"), "dygraph.split(x, parts, axis)"),
+    **dict.fromkeys(("tensor_split", "array_split"), "np.array_split(x, n, axis)"),
+    "hsplit": "dygraph.split(x, num=parts, axis=1)",
+    "vsplit": "dygraph.split(x, num=parts, axis=0)",
     "kthvalue": "dygraph.sort(x)[..., k - 1]",
     **dict.fromkeys(("fliplr", "flipud"), "dygraph.flip(x, axis=1), and axis=0"),
     "unique_consecutive": "x[1:][x[1:] != x[:-1]] behind x[:1]",
@@ -296,7 +311,8 @@ OF_MODULE = {
     "scatter": "x[index] = values writes rows; dygraph.ops.scatter has Fluid's slots",
     "index_select": "dygraph.take(x, index, axis=axis)",
     "masked_select": "x[mask]",
-    **dict.fromkeys(("argwhere", "flatnonzero"), "dygraph.nonzero(x)"),
+    "argwhere": "dygraph.nonzero(x, as_tuple=False)",
+    "flatnonzero": "dygraph.nonzero(x.flatten())[0]",
     "select": "dygraph.where(condition, x, y)",
     "put": "x[index] = value",
     "delete": "x[mask] keeps elements; dygraph.concat([x[:i], x[i + 1:]]) leaves one out",
@@ -316,9 +332,8 @@ OF_MODULE = {
     "cast": "x.astype(dtype)",
     "to_numpy": "x.numpy()",
     **dict.fromkeys(("is_tensor", "is_variable"), "isinstance(x, dygraph.Variable)"),
-    "pad": "dygraph.nn.functional.pad(x, [left, right, top, bottom]) pads the last axes first; "
+    "pad": "dygraph.nn.functional.pad(x, [left, right, top, bottom]) of images [N, C, H, W]; "
     "NumPy's takes the widths of all axes from the first on",
-    "array_split": "dygraph.chunk(x, n, axis)",
     "ptp": "x.max(axis=axis) - x.min(axis=axis)",
     "rand_like": "dygraph.rand(x.shape, x.dtype)",
     "randn_like": "dygraph.randn(x.shape, x.dtype)",
@@ -326,7 +341,7 @@ OF_MODULE = {
     "identity": "dygraph.eye(n)",
     "logspace": "base ** dygraph.linspace(start, stop, n)",
     "geomspace": "dygraph.exp(dygraph.linspace(a, b, n)) of logarithms a and b",
-    "mgrid": "dygraph.meshgrid(x, y, indexing='xy')",
+    "mgrid": "dygraph.meshgrid(x, y, indexing='ij')",
     "percentile": "np.percentile(x.numpy(), q)",
     "quantile": "np.quantile(x.numpy(), q)",
     "histogram": "np.histogram(x.numpy())",
@@ -334,7 +349,7 @@ OF_MODULE = {
     "average": "dygraph.mean(x), or dygraph.sum(x * w) / dygraph.sum(w)",
     "nansum": "dygraph.sum(dygraph.where(dygraph.isnan(x), 0.0, x))",
     "nanmean": "x[~dygraph.isnan(x)].mean()",
-    "nan_to_num": "dygraph.where(dygraph.isnan(x), 0.0, x)",
+    "nan_to_num": "dygraph.where(dygraph.isnan(x), 0.0, x) leaves inf as it is",
     "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
     "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
     **{

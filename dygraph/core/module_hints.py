@@ -62,7 +62,7 @@ OF_NN = {
     "Add": "x + y in forward()", "Concatenate": "dygraph.concat([x, y], axis) in forward()",
     "Lambda": "a class with forward(), or the function itself in forward()",
     "Reshape": "x.reshape(sizes) in forward()",
-    "Bidirectional": "nn.LSTM(2, 3, direction='bidirect')",
+    "Bidirectional": "nn.LSTM(2, 3, direction='bidirectional')",
     "TimeDistributed": "nn.Linear acts on the last axis, with any axes before",
     "UpSampling2D": "nn.Upsample(scale_factor=2)",
     "DataParallel": "dygraph.DataParallel(layer)",
@@ -141,9 +141,12 @@ OF_OPTIMIZER_MODULE = {
     "stands for the learning rate of dygraph.optimizer.SGD and the like",
     "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",
     "swa_utils": "ModelAverage and ExponentialMovingAverage keep averages of parameters",
-    "SparseAdam": "Adam with lazy_mode=True", "ASGD": "ModelAverage",
+    "SparseAdam": "Adam with lazy_mode=True",
+    "ASGD": "There is no ASGD; ModelAverage beside SGD is the nearest",
     "LBFGS": "dygraph.optimizer has SGD, Momentum, Adam and others; scipy.optimize has L-BFGS",
-    "Nadam": "NAdam", "SGDW": "SGD", "Adafactor": "Adagrad", "Lion": "AdamW",
+    "Nadam": "NAdam", "SGDW": "SGD",
+    "Adafactor": "There is no Adafactor; Adagrad is the nearest",
+    "Lion": "There is no Lion; AdamW is the nearest",
 }  # fmt: skip
 
 # torch's schedules take the optimizer; here the optimizer takes the schedule.
@@ -157,7 +160,7 @@ OF_LR = {
             "MultiStepLR": "MultiStepDecay(0.1, milestones, decay_rate)",
             "LambdaLR": "LambdaDecay(0.1, function)",
             "ExponentialLR": "StepDecay(0.1, step_size=1, decay_rate=gamma)",
-            "PolynomialLR": "PolynomialDecay(0.1, decay_steps)",
+            "PolynomialLR": "PolynomialDecay(0.1, total_iters, 0.0)",
             "LinearLR": "LinearWarmup(0.1, warmup_steps, start_lr, end_lr)",
             "SequentialLR": "LinearWarmup(schedule, warmup_steps, start_lr, end_lr)",
             "ConstantLR": "PiecewiseDecay(boundaries, values, begin=0)",

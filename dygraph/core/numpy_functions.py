@@ -114,13 +114,32 @@ def _average(a, axis=None, weights=None):
     if weights is None:
         return reductions.mean(var(a), axis)
     a, weights = same_type([a, weights])
+    if a.shape != weights.shape:
+        weights = _along(a, axis, weights)
     return reductions.sum(a * weights, axis) / reductions.sum(extent.expand_as(weights, a), axis)
+
+
+def _along(a, axis, weights):
+    """Weights of one axis of `a`, in a shape that broadcasts along it."""
+    if not isinstance(axis, int) or weights.ndim != 1:
+        raise InvalidArgumentError(
+            f"numpy.average: weights must have the shape of a, {list(a.shape)}, or be those of one "
+            f"axis, got shape {list(weights.shape)} and axis={axis}"
+        )
+    at = check.axis(axis, a.ndim, "numpy.average: axis")
+    if not check.may_be_equal(a.shape[at], weights.shape[0]):
+        raise InvalidArgumentError(
+            f"numpy.average: there must be {a.shape[at]} weights for axis {axis} of shape "
+            f"{list(a.shape)}, got {weights.shape[0]}"
+        )
+    return manipulation.reshape(weights, [-1] + [1] * (a.ndim - 1 - at))
 
 
 def _norm(x, ord=None, axis=None, keepdims=False):
     x = floating(var(x))
-    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and x.ndim > 1):
-        raise refusal("linalg.norm", [f"ord={ord!r}"])
+    over = x.ndim if axis is None else len(_several(axis))
+    if ord is not None and (ord, over) not in ((2, 1), ("fro", 2)):
+        raise refusal("linalg.norm", [f"ord={ord!r} of {over} axes"])
     return products.norm(x, axis=axis, keepdim=keepdims)
 
 

@@ -56,8 +56,10 @@ def axes(axis, rank, owner):
     return found
 
 
-def softmax_axis(x, axis, owner):
+def softmax_axis(x, axis, owner, dim=None):
     """The axis of a softmax. It may be left out, as None, where libraries agree on it."""
+    if dim is not None:
+        (axis,) = spelled(owner, {"dim": dim}, axis=axis)
     if axis is None and check.variable(x, f"{owner}: x").ndim > 2:
         raise InvalidArgumentError(
             f"{owner}: for {x.ndim} axes axis must be given. Write axis=-1, which Paddle, Keras "

@@ -6,7 +6,7 @@ import operator
 from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions.arguments import operands, widened
+from dygraph.functions.arguments import operands, spelled, widened
 
 ops = _core.ops
 Variable = _core.Variable
@@ -91,7 +91,8 @@ def tensordot(x1, x2, /, axes=2, *, dims=None):
     >>> dygraph.tensordot(dygraph.ones(2, 3), dygraph.ones(3, 4), axes=1).shape
     (2, 4)
     """
-    axes = axes if dims is None else dims
+    if dims is not None:
+        (axes,) = spelled("tensordot", {"axes": dims}, axes=None if axes == 2 else axes)
     x1, x2 = operands("tensordot", x1, x2)
     if hasattr(axes, "__len__"):
         left, right = (list(i) if hasattr(i, "__len__") else [i] for i in axes)

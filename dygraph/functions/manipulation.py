@@ -5,8 +5,6 @@ Most are also methods of Variable. Gradients flow through all that keep the elem
 
 import math
 
-import numpy as np
-
 from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.core import check
@@ -26,7 +24,6 @@ __all__ = [
     "flatten",
     "flip",
     "moveaxis",
-    "pad",
     "permute_dims",
     "reshape",
     "roll",
@@ -391,8 +388,8 @@ def unbind(x, axis=0, **spellings):
 
 
 _PARTS = (
-    "split() takes num=, the number of parts, or sizes=, a list of their sizes: {0}(num=2), "
-    "{0}(sizes=[1, 2]). torch reads a bare number as the size of a part, NumPy and Paddle as the "
+    "split() takes num=, the number of parts, or sizes=, a list of their sizes: {0}num=2), "
+    "{0}sizes=[1, 2]). torch reads a bare number as the size of a part, NumPy and Paddle as the "
     "number of parts; NumPy reads a list as the places of cuts"
 )
 
@@ -405,7 +402,7 @@ def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
     [[0], [1, 2]]
     """
     if sizes is not None and not isinstance(sizes, (list, tuple)):
-        raise ArgumentTypeError(_PARTS.format("x.split"))
+        raise ArgumentTypeError(_PARTS.format("x.split("))
     return split(self, num=num, sizes=sizes, axis=axis, **spellings)
 
 
@@ -438,14 +435,14 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     3
     """
     if places:
-        raise ArgumentTypeError(_PARTS.format("dygraph.split"))
+        raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
     if "num_or_sections" in spellings:  # Paddle's, by name: nobody reads it otherwise
         given = spellings.pop("num_or_sections")
         num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
     if spellings:
         (axis,) = spelled("split", spellings, axis=axis or None)
     if (num is None) == (sizes is None):
-        raise ArgumentTypeError(_PARTS.format("dygraph.split"))
+        raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
     axis = check.integer(axis, "split: axis")
     if sizes is None:
         return ops.split(x, num=check.integer(num, "split: num", 1), axis=axis)
@@ -489,70 +486,7 @@ def chunk(x, chunks, axis=0, **spellings):
     return ops.split(x, sections=sizes, axis=axis)
 
 
-# Border, order ------------------------------------------------------------------------------------
-
-
-def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
-    """`x` padded at its borders.
-
-    Parameters
-    ----------
-    x : Variable
-    pad : list of int
-        Two numbers for an axis, before and after. For all axes: the first axis first. For fewer:
-        for the last spatial axes, the last one first, as Paddle's (left, right, top, bottom).
-    mode : {'constant', 'reflect', 'replicate'}
-        The padding: `value`, `x` mirrored at its border, or the border.
-    value : float
-    data_format : {'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW', 'NDHWC'}
-
-    Raises
-    ------
-    InvalidArgumentError
-        If the numbers do not fit the axes.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.ops.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
-    [5.0, 1.0, 1.0, 5.0, 5.0]
-    """
-    rank = check.variable(x, "pad: x").ndim
-    check.choice(mode, ("constant", "reflect", "replicate", "edge"), "pad: mode")
-    check.choice(data_format, ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"), "pad: data_format")
-    counts = numbers(pad, "pad: pad")
-    if len(counts) % 2 or len(counts) > 2 * rank:
-        raise InvalidArgumentError(
-            f"pad: pad must hold two numbers for each axis of x {list(x.shape)} or for some of the "
-            f"last ones, got {counts}"
-        )
-    pairs = [counts[i : i + 2] for i in range(0, len(counts), 2)]
-    if len(pairs) < rank:
-        last = [[0, 0]] if data_format[-1] == "C" else []
-        pairs = pairs[::-1] + last
-        pairs = [[0, 0]] * (rank - len(pairs)) + pairs
-    if mode == "constant":
-        return ops.pad(x, paddings=[n for pair in pairs for n in pair], pad_value=value)
-    mode = "edge" if mode == "replicate" else mode
-    if rank == 4 and not any(pairs[0] + pairs[1]):
-        return ops.pad2d(x, paddings=pairs[2] + pairs[3], mode=mode)
-    if rank == 4 and not any(pairs[0] + pairs[3]):
-        return ops.pad2d(x, paddings=pairs[1] + pairs[2], mode=mode, data_format="NHWC")
-    for axis, pair in enumerate(pairs):
-        if any(pair):
-            size = check.known_size(x, axis, f"pad with mode '{mode}'")
-            x = ops.index_select(x, _core.literal(_border(size, pair, mode)), dim=axis)
-    return x
-
-
-def _border(size, pair, mode):
-    """The indices of `size` elements padded by `pair`, in mode 'reflect' or 'edge'."""
-    if min(pair) < 0 or (mode == "reflect" and max(pair) >= max(size, 1)) or size == 0:
-        most = f"less than the size {size} of its axis" if mode == "reflect" else "of some elements"
-        raise InvalidArgumentError(
-            f"pad: with mode '{mode}' pad must be at least 0 and {most}, got {pair}"
-        )
-    return np.pad(np.arange(size), pair, mode)
+# Order --------------------------------------------------------------------------------------------
 
 
 def flip(x, axis=None, **spellings):

@@ -1,7 +1,7 @@
 """Norms, products and the median, with the arguments of Paddle 2 (``axis``)."""
 
 from dygraph import _core
-from dygraph.core import check
+from dygraph.core import check, size_lists
 from dygraph.core.promotion import floating
 from dygraph.errors import (
     ArgumentTypeError,
@@ -9,6 +9,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions.arguments import spelled
+from dygraph.functions.elementwise import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -265,7 +266,7 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     Returns
     -------
     Variable
-        Of integers a float32; with 'min' of the type of `x`.
+        Of integers a float32; with 'min' of the type of `x`. NaN where an element is NaN.
 
     Examples
     --------
@@ -303,8 +304,12 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
             "torch the lesser. Write mode='avg' or mode='min'"
         )
     ordered, _ = ops.argsort(x, axis=at)
+    whole = (slice(None),) * at
     end = (n + 1) // 2 if mode == "min" else n // 2 + 1
-    middle = ordered[(*(slice(None),) * at, slice((n - 1) // 2, end))]
+    middle = ordered[(*whole, slice((n - 1) // 2, end))]
+    if middle.dtype.is_floating:  # NaN sorts last, and the median of any NaN is NaN
+        last = ordered[(*whole, slice(n - 1, n))]
+        middle = where(last != last, last, middle)
     if mode == "min":
         middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
         out = middle if keepdim else ops.squeeze2(middle, axes=[at])
@@ -344,6 +349,9 @@ def cdist(x, y, p=2.0):
         raise InvalidArgumentError(
             f"cdist: the rows must be equally long, got shapes {list(x.shape)} and {list(y.shape)}"
         )
+    if size_lists.is_open(x) or size_lists.is_open(y):  # a run refuses rows of other lengths
+        sizes = [*size_lists.sizes_of(y)[:-1], size_lists.sizes_of(x)[-1]]
+        y = size_lists.reshaped(y, sizes) if size_lists.followed(sizes) else y
     return norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, axis=-1)
 
 

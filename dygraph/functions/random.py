@@ -179,7 +179,7 @@ def bernoulli(x):
     x = _weights(x, "bernoulli")
     if not _core.is_symbol(x) and x.size and not x.max().item() <= 1:
         raise InvalidArgumentError(f"bernoulli: x must hold probabilities, got {x.max().item()}")
-    return (_uniform_like(x, list(x.shape)) < x).astype(x.dtype)
+    return (_uniform_like(x, size_lists.sizes_of(x)) < x).astype(x.dtype)
 
 
 def multinomial(x, num_samples=1, replacement=False):
@@ -222,6 +222,7 @@ def multinomial(x, num_samples=1, replacement=False):
         raise InvalidArgumentError(
             f"multinomial: x must be [n] or [batch, n], got shape {list(x.shape)}"
         )
+    check.known_size(x, x.ndim - 1, "multinomial")
     if not _core.is_symbol(x) and x.size:
         fewest = (x > 0).sum(-1).min().item()
         if fewest < (1 if replacement else count):
@@ -229,9 +230,10 @@ def multinomial(x, num_samples=1, replacement=False):
                 f"multinomial: each row of x must have {1 if replacement else count} positive "
                 f"weights, got {fewest}. replacement=True draws an index again"
             )
+    sizes = size_lists.sizes_of(x)
     if replacement:
-        return _best(x.unsqueeze(-2), [*x.shape[:-1], count, x.shape[-1]], 1).squeeze(-1)
-    return _best(x, list(x.shape), count)
+        return _best(x.unsqueeze(-2), [*sizes[:-1], count, sizes[-1]], 1).squeeze(-1)
+    return _best(x, sizes, count)
 
 
 def _best(x, shape, count):
@@ -242,7 +244,8 @@ def _best(x, shape, count):
 
 
 def _uniform_like(x, shape):
-    return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
+    with size_lists.beside(x):
+        return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
 
 
 def _weights(x, owner):

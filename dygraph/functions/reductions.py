@@ -8,7 +8,8 @@ from dygraph.core import check
 from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
-from dygraph.functions.arguments import USUAL, spelled, widened
+from dygraph.functions.arguments import spelled, widened
+from dygraph.functions.elementwise import where
 
 __all__ = [
     "all",
@@ -239,7 +240,11 @@ METHODS["prod"] = _as_method(prod)
 # Spread -------------------------------------------------------------------------------------------
 
 
-def var(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
+_BY_N = "NumPy divides by n, torch and Paddle by n - 1"
+_NONE_GIVEN = float("0")  # compared by identity: a 0 that is written counts as given
+
+
+def var(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spellings):
     """The variance over `axis`: the sum of ``(x - mean)^2``, divided by ``n - correction``.
 
     Parameters
@@ -269,7 +274,7 @@ def var(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
     return _variance("var", x, axis, correction, keepdims)
 
 
-def std(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
+def std(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spellings):
     """The standard deviation, the square root of `var`, whose arguments it takes.
 
     >>> import dygraph
@@ -279,20 +284,17 @@ def std(x, /, *places, axis=None, correction=0.0, keepdims=False, **spellings):
     """
     if places or spellings:
         axis, correction, keepdims = _said("std", places, spellings, axis, correction, keepdims)
-    return ops.sqrt(_variance("std", x, axis, correction, keepdims))
-
-
-_BY_N = "NumPy divides by n, torch and Paddle by n - 1"
+    return _variance("std", x, axis, correction, keepdims)
 
 
 def _said(name, places, spellings, axis, correction, keepdims):
     """The arguments, some by other libraries' names; refused where it is open what divides."""
-    said = correction != 0.0 or spellings.keys() & {"unbiased", "ddof"}
+    said = correction is not _NONE_GIVEN or spellings.keys() & {"unbiased", "ddof"}
     if len(places) > 1 or not said and (places or spellings.keys() & {"dim", "keepdim"}):
         raise InvalidArgumentError(
             f"{name}: {_BY_N}. Write axis= by name, and correction=0 or correction=1"
         )
-    given = correction if correction != 0.0 else None
+    given = None if correction is _NONE_GIVEN else correction
     if places:
         spellings["dim"] = places[0]
     axis, correction, keepdims = spelled(
@@ -313,9 +315,15 @@ def _variance(owner, x, axis, correction, keepdims):
         one = type(axis) is int
         axis = check.axis(axis, rank, what) if one else arguments.axes(axis, rank, what)
     x = floating(x)
-    if x.dtype in USUAL:
-        return _spread(x, axis, keep, correction)
-    return widened(lambda x: _spread(x, axis, keep, correction), x)
+    if owner == "var":
+        return widened(lambda x: _spread(x, axis, keep, correction), x)
+    return widened(lambda x: _root(_spread(x, axis, keep, correction)), x)
+
+
+def _root(square):
+    """The square root, whose gradient is 0 at 0 as in torch."""
+    is_some = square != 0
+    return where(is_some, ops.sqrt(where(is_some, square, 1.0)), 0.0)
 
 
 def _spread(x, axis, keep, correction):
@@ -361,7 +369,7 @@ def _either(function):
                     f"{name}: {_BY_N}. Write x.{name}(correction=0) or x.{name}(correction=1), or "
                     f"dygraph.{name}(x), which divides by n"
                 )
-            correction = 0.0
+            correction = _NONE_GIVEN
         elif spellings:  # `dim` beside a correction
             axis, correction, keepdims = spelled(
                 name, spellings, axis=axis, correction=correction, keepdims=keepdims

@@ -18,11 +18,12 @@ _LAZY = {
     "bilinear": "BilinearTensorProduct TreeConv",
     "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
+    "gru_unit": "GRUUnit",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
     "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
-    "rnn": "BiRNN GRU GRUCell GRUUnit LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
+    "rnn": "BiRNN GRU GRUCell LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",

@@ -25,7 +25,7 @@ def _limited(gradients, limit):
         return [_merged(g) for g in gradients]
     most = _core.literal(limit, str(widest))
     factor = ops.elementwise_div(most, ops.elementwise_max(norm, most))
-    return [_scaled(g, factor if g.dtype == widest else factor.astype(g.dtype)) for g in gradients]
+    return [scaled(g, factor) for g in gradients]
 
 
 def _merged(gradient):
@@ -33,7 +33,9 @@ def _merged(gradient):
     return ops.merge_selected_rows(gradient) if _core.is_selected_rows(gradient) else gradient
 
 
-def _scaled(gradient, factor):
+def scaled(gradient, factor):
+    """A dense or sparse gradient times a Variable of one element."""
+    factor = factor if factor.dtype == gradient.dtype else factor.astype(gradient.dtype)
     return ops.scale(_merged(gradient), scale_tensor=ops.reshape2(factor, shape=[1]))
 
 

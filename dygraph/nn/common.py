@@ -144,8 +144,14 @@ class Embedding(Layer):
         freeze : bool
             Whether training leaves the rows as they are.
         padding_idx : int, optional
+            Its row must be 0.
         sparse : bool
             As `is_sparse`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            (a ValueError) for a row of `padding_idx` that is not 0.
 
         Examples
         --------
@@ -162,6 +168,12 @@ class Embedding(Layer):
                 f"{list(rows.shape)}"
             )
         table = cls(list(rows.shape), sparse, padding_idx=padding_idx, dtype=rows.dtype)
+        if padding_idx is not None and (rows.detach()[padding_idx] != 0).any():
+            raise InvalidArgumentError(
+                f"Embedding.from_pretrained: the row padding_idx={padding_idx} must be 0, since "
+                "its index gives zeros, where torch gives the row. Set the row to 0, or leave "
+                "padding_idx out"
+            )
         table.weight.set_value(rows.detach())
         table.weight.stop_gradient = bool(freeze)
         return table

@@ -135,7 +135,7 @@ def test_reinforce():
         (lambda: categorical().rsample(), RuntimeError, "gumbel_softmax"),
         (lambda: categorical().log_prob(var([1.0, 2.0])), TypeError, "indices, got float32"),
         (lambda: Normal(index([1]), index([2])), TypeError, "floating-point numbers, got int64"),
-        (lambda: Bernoulli(2.0).sample(), ValueError, "probabilities, got 2.0"),
+        (lambda: Bernoulli(2.0), ValueError, "probs must be between 0 and 1, got 2.0"),
         (lambda: kl_divergence(1, normal()), TypeError, "p must be a Distribution, got int 1"),
         (lambda: kl_divergence(normal(), uniform()), RuntimeError, "got Normal and Uniform"),
         (lambda: normal().sample(3), TypeError, "must be a list of integers, got int 3"),
@@ -149,3 +149,50 @@ def test_bad_input(compute, error, words):
 def test_torchs_module_is_named():
     with pytest.raises(AttributeError, match=r"dygraph\.distribution"):
         dygraph.distributions  # noqa: B018
+
+
+def test_parameters_have_one_shape():
+    for made in (Normal(var([1.0, math.inf]), 2.0), Normal(1.0, var([2.0, 3.0]))):
+        assert made.loc.shape == made.scale.shape == (2,)
+    assert Normal(var([1.0, math.inf]), 2.0).scale.tolist() == [2.0, 2.0]
+    assert Normal(var([1.0, 2.0]), 3.0).entropy().shape == (2,)
+    assert Uniform(var([0.0, 1.0]), 4.0).high.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bernoulli(var([0.5, 1.5])), "probs must be between 0 and 1, got 1.5"),
+        (lambda: Bernoulli(var([0.5, -0.25])), "must be between 0 and 1, got -0.25"),
+        (lambda: Bernoulli(math.nan), "between 0 and 1, got nan"),
+        (lambda: Categorical(probs=var([2.0, -1.0])), "Categorical: probs must be at least 0"),
+        (lambda: Categorical(probs=var([[1.0, 1.0], [0.0, 0.0]])), "sum of probs must be positive"),
+        (lambda: weighted().log_prob(index([0, -1])), "an index must be at least 0, got -1"),
+    ],
+)
+def test_values_outside(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_gradients_at_the_ends():
+    """By hand: of log p at p = 1 it is 1; a probability of 0 adds nothing."""
+    p = dygraph.to_variable([1.0, 0.0, 0.25], requires_grad=True)
+
+    def gradient(value):
+        value.sum().backward()
+        found = p.grad.numpy().copy()
+        p.clear_gradient()
+        return found
+
+    ends = Bernoulli(p).log_prob(var([1.0, 0.0, 1.0]))
+    np.testing.assert_allclose(ends.numpy(), [0.0, 0.0, math.log(0.25)], rtol=1e-6)
+    np.testing.assert_allclose(gradient(ends), [1.0, -1.0, 4.0])
+    assert Bernoulli(p).log_prob(var([0.0, 1.0, 1.0])).tolist()[:2] == [-math.inf] * 2
+    entropy = gradient(Bernoulli(p).entropy())
+    np.testing.assert_allclose(entropy, [-1.0, 1.0, math.log(3)], rtol=1e-6)
+    for kind in (Bernoulli, lambda p: Categorical(probs=p)):
+        np.testing.assert_allclose(gradient(kl_divergence(kind(p), kind(p))), [0.0] * 3, atol=1e-6)
+    assert np.isfinite(gradient(Categorical(probs=p).entropy())).all()
+    q = var([0.5, 0.0])
+    assert kl_divergence(Bernoulli(q), Bernoulli(var([0.0, 0.5])))[0].item() == math.inf

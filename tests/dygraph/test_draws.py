@@ -5,6 +5,7 @@ import pytest
 
 import dygraph
 import dygraph.nn.functional as F
+from dygraph import static
 
 WEIGHTS = [[0.1, 0.2, 0.7], [0.0, 3.0, 1.0]]
 
@@ -83,3 +84,41 @@ def test_gumbel_softmax():
     x = var([[1.0, 2.0, 3.0]]).requires_grad_()
     (F.gumbel_softmax(x, hard=True) * var([1.0, 2.0, 3.0])).sum().backward()
     assert abs(x.grad.numpy().sum()) < 1e-5 and abs(x.grad.numpy()).max() > 0  # a softmax's
+
+
+@pytest.mark.parametrize(
+    ("draw", "weights", "expected"),
+    [
+        (dygraph.bernoulli, [[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]),
+        (dygraph.multinomial, [[0.0, 3.0], [1.0, 0.0]], [[1], [0]]),
+        (lambda x: dygraph.multinomial(x, 2, True), [[0.0, 3.0], [1.0, 0.0]], [[1, 1], [0, 0]]),
+    ],
+)
+def test_draws_of_an_open_batch(draw, weights, expected):
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.data("x", [-1, 2], "float32")
+    out = draw(x)
+    executor = static.Executor(dygraph.CPUPlace())
+    for rows in (weights, weights[:1], weights * 3):
+        feed = {"x": np.array(rows, "float32")}
+        (got,) = executor.run(program, feed=feed, fetch_list=[out])
+        assert got.tolist() == (expected * 3)[: len(rows)]
+
+
+def test_draws_of_a_program_are_new_in_each_run():
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.data("x", [1000], "float32")
+    out = dygraph.bernoulli(x)
+    executor = static.Executor(dygraph.CPUPlace())
+    feed = {"x": np.full(1000, 0.5, "float32")}
+    first, second = (executor.run(program, feed=feed, fetch_list=[out])[0] for _ in range(2))
+    assert (first != second).any()
+
+
+def test_an_open_axis_of_weights_is_refused():
+    with static.program_guard(static.Program()):
+        x = static.data("x", [2, -1], "float32")
+    with pytest.raises(RuntimeError, match="multinomial: the size of axis 1 .* Declare the size"):
+        dygraph.multinomial(x)

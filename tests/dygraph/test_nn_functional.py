@@ -172,7 +172,7 @@ def test_every_layer_that_torch_has_is_compared():
         (lambda: nn.Unfold(2, 1, 0, 1), "without a name"),
         (lambda: nn.SmoothL1Loss("mean", 2.0), "without a name"),
         (lambda: nn.LeakyReLU(negative_slope=0.1), "use alpha="),
-        (lambda: nn.ReLU(inplace=True), r"use no argument: x = layer\(x\)"),
+        (lambda: nn.ReLU(inplace=True), r"; leave it out: x = layer\(x\)"),
         (lambda: nn.ReLU6(True), "threshold must be a number"),
         (lambda: nn.GELU("erf"), "'none', 'tanh'"),
         (lambda: nn.GELU(0.5), "approximate must be True or False"),

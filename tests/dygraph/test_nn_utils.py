@@ -120,7 +120,7 @@ def test_pad_sequence():
 def test_packing_is_sequence_length():
     x = np.random.RandomState(0).randn(4, 3, 2).astype("float32")
     lengths = [2, 4, 1]
-    lstm = nn.LSTM(2, 3, 2)
+    lstm = nn.LSTM(2, 3, 2, batch_first=True)
     packed = pack_padded_sequence(dygraph.to_variable(x), lengths, enforce_sorted=False)
     assert packed.lod() == [[0, 2, 6, 7]]
     np.testing.assert_array_equal(packed.numpy()[:2], x[:2, 0])

@@ -174,6 +174,9 @@ def test_what_only_looks_gives_what_numpy_gives(tmp_path):
     [
         ("fft", lambda v: np.fft.fft(v)),
         ("linalg.norm", lambda v: np.linalg.norm(v, ord=1)),
+        ("linalg.norm, spectral", lambda v: np.linalg.norm(v, 2, axis=(0, 1))),
+        ("linalg.norm, spectral, all axes", lambda v: np.linalg.norm(v, 2)),
+        ("linalg.norm, Frobenius of vectors", lambda v: np.linalg.norm(v, "fro", axis=1)),
         ("median", lambda v: np.median(v, overwrite_input=True)),
         ("sum with where", lambda v: np.sum(v, where=v > 0.5)),
         ("frexp", lambda v: np.frexp(v)),
@@ -294,3 +297,18 @@ class TestSingleElements:
             with pytest.raises(TypeError, match="0-d"):
                 bad(zero)
         assert list(dygraph.to_variable(np.zeros((0, 2)))) == []
+
+
+def test_weights_of_an_average():
+    square = np.arange(9.0).reshape(3, 3) ** 2
+    x, weights = dygraph.to_variable(square), [1.0, 2.0, 5.0]
+    for axis in (0, 1, -1):
+        expected = np.average(square, axis=axis, weights=weights)
+        np.testing.assert_allclose(np.average(x, axis=axis, weights=weights).numpy(), expected)
+    expected = np.average(square, axis=0, weights=square + 1)
+    np.testing.assert_allclose(np.average(x, axis=0, weights=square + 1).numpy(), expected)
+    for axis in (None, (0, 1)):
+        with pytest.raises(ValueError, match="be those of one axis"):
+            np.average(x, axis=axis, weights=weights)
+    with pytest.raises(ValueError, match="must be 3 weights for axis 0"):
+        np.average(x, axis=0, weights=[1.0, 2.0])

@@ -25,6 +25,13 @@ ADDED = M.copy()
 np.add.at(ADDED, (PLACES, np.arange(3)), ROWS)
 NAMES = {"x": X, "y": Y, "a": Y, "b": X, "value": 3.0}
 MATRIX = {"x": M, "n": 3, "value": 7.0, "axis": 0, "index": PLACES, "values": ROWS}
+# amax at the places, with what was there: 7.5 stays above 2, and 2.5 gives way to 3
+GREATEST = M + 0.5
+GREATEST[0, 2] = 3.0
+TABLES = hints.HINTS, hints.OF_MODULE
+HOLES = {"x": np.array([np.nan, 2.0, 1.0]), "y": np.array([1.0, np.nan, 3.0])}
+PAIR = {"x": M, "y": M + 9, "axis": 0}
+PARTS = {"x": np.arange(12.0).reshape(2, 6), "parts": 2}
 # table, name, what follows the code in the hint, what stands in it, what torch computes
 CODES = [
     (hints.HINTS, "fmod", ":", NAMES, np.fmod(X, Y)),
@@ -34,10 +41,27 @@ CODES = [
     (hints.HINTS, "addcdiv", "", NAMES, X + 3 * Y / X),
     (hints.HINTS, "scatter_add", " gives", MATRIX, ADDED),
     (hints.OF_MODULE, "scatter_add", ";", MATRIX, ADDED),
-    (hints.HINTS, "scatter_reduce", ", or", {**MATRIX, "x": M + 0.5}, None),
+    *[(table, "scatter_reduce", ", or", {**MATRIX, "x": M + 0.5}, GREATEST) for table in TABLES],
     (hints.HINTS, "fill_diagonal_", "", MATRIX, M * (1 - np.eye(3)) + 7 * np.eye(3)),
     (hints.OF_MODULE, "isin", "", {"x": M, "values": np.array([1.0, 8.0])}, np.isin(M, [1, 8])),
     (hints.HINTS, "diag_embed", "", {"x": M, "n": 3}, np.array([np.diag(row) for row in M])),
+    *[(t, "amax", "", PAIR, M.max(0)) for t in TABLES],
+    *[(t, "amin", "", PAIR, M.min(0)) for t in TABLES],
+    *[(t, "inner", "", PAIR, np.inner(M, M + 9)) for t in TABLES],
+    *[(t, "argwhere", " gives", {"x": M}, np.argwhere(M)) for t in TABLES],
+    *[(t, "logical_not", "", {"x": M}, np.logical_not(M)) for t in TABLES[:1]],
+    (hints.OF_MODULE, "vdot", "", PAIR, np.vdot(M, M + 9)),
+    (hints.OF_MODULE, "flatnonzero", "", {"x": M}, np.flatnonzero(M)),
+    (hints.OF_MODULE, "fmax", "", HOLES, [1.0, 2.0, 3.0]),
+    (hints.OF_MODULE, "fmin", "", HOLES, [1.0, 2.0, 1.0]),
+    (hints.OF_MODULE, "hsplit", "", PARTS, np.hsplit(PARTS["x"], 2)),
+    (hints.OF_MODULE, "vsplit", "", PARTS, np.vsplit(PARTS["x"], 2)),
+    (hints.OF_MODULE, "array_split", "", {**PAIR, "n": 2}, np.array_split(M, 2)),
+    (hints.OF_MODULE, "tensor_split", "", {**PAIR, "n": 2}, np.array_split(M, 2)),
+    (hints.OF_MODULE, "mgrid", "", {"x": np.arange(2), "y": np.arange(3)}, [*np.mgrid[:2, :3]]),
+    (hints.OF_MODULE, "vstack", " of vectors", {"x": X, "y": Y}, np.vstack([X, Y])),
+    (hints.OF_MODULE, "dstack", " of matrices", PAIR, np.dstack([M, M + 9])),
+    (hints.OF_MODULE, "nan_to_num", " leaves", {"x": np.array([np.nan, np.inf])}, [0.0, np.inf]),
     (hints.OF_MODULE, "kthvalue", "", {"x": M[::-1].T.copy(), "k": 2}, [3.0, 4.0, 5.0]),
 ]
 
@@ -48,11 +72,13 @@ CODES = [
 def test_hints_compute_torchs_numbers(table, name, end, names, expected):
     code = table[name].split(end)[0] if end else table[name]
     made = {n: dygraph.to_variable(v) if isinstance(v, np.ndarray) else v for n, v in names.items()}
-    got = eval(code, {"dygraph": dygraph, **made})
-    if expected is None:  # amax without what was there
-        expected = M + 0.5
-        expected[2, :2], expected[0, 2] = [1, 2], 3
-    np.testing.assert_allclose(got.numpy(), expected)
+    got = eval(code, {"dygraph": dygraph, "np": np, **made})
+    if isinstance(expected, list) and isinstance(expected[0], np.ndarray):
+        assert len(got) == len(expected)
+        for part, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(part.numpy(), other)
+    else:
+        np.testing.assert_allclose(got.numpy(), expected)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +87,10 @@ def test_hints_compute_torchs_numbers(table, name, end, names, expected):
         ("from dygraph import Tensor", r"dygraph\.to_variable"),
         ("from dygraph.nn import Module", r"nn\.Layer"),
         ("from dygraph.optimizer import RMSprop", "RMSProp"),
+        ("from dygraph.optimizer import Lion", "There is no Lion; AdamW is the nearest"),
+        ("from dygraph.optimizer import Adafactor", "There is no Adafactor"),
+        ("from dygraph.optimizer import ASGD", "There is no ASGD"),
+        ("from dygraph.lr import PolynomialLR", r"PolynomialDecay\(0\.1, total_iters, 0\.0\)"),
         ("from dygraph.lr import StepLR", r"dygraph\.lr\.StepDecay"),
         ("from dygraph.io import SequentialSampler", "SequenceSampler"),
         ("from dygraph.autograd import gradcheck", r"dygraph\.check_grad"),
@@ -89,7 +119,8 @@ def test_schedules_of_the_hints_can_be_made():
         code = hint.split(", which is")[0]
         names = {
             "T_max": 4, "step_size": 2, "decay_rate": 0.5, "gamma": 0.9, "milestones": [2],
-            "decay_steps": 5, "warmup_steps": 3, "start_lr": 0.0, "end_lr": 0.1, "d_model": 8,
+            "decay_steps": 5, "total_iters": 5, "warmup_steps": 3, "start_lr": 0.0,
+            "end_lr": 0.1, "d_model": 8,
             "function": lambda epoch: 1.0, "boundaries": [2], "values": [0.1, 0.2],
             "schedule": lr.CosineAnnealingDecay(0.1, 4),
         }  # fmt: skip
@@ -178,12 +209,13 @@ def test_grad_takes_the_values_of_a_dict():
     ("make", "words"),
     [
         (lambda: nn.GRU(2, 3, bidirectional=True), "direction='bidirectional'"),
-        (lambda: nn.LSTM(2, 3, batch_first=True), "time_major=False"),
-        (lambda: nn.TransformerEncoderLayer(8, 2, 8, batch_first=True), r"\[batch, positions"),
+        (lambda: nn.RNN(nn.GRUCell(2, 3), batch_first=True), "time_major=False"),
+        (lambda: nn.TransformerEncoderLayer(8, 2, 8, batch_first=True), "leave it out: the batch"),
+        (lambda: nn.MultiHeadAttention(8, 2, batch_first=True), "; leave it out: the batch"),
         (lambda: nn.TransformerEncoderLayer(8, 2, 8, norm_first=True), "normalize_before="),
         (lambda: nn.Linear(2, 3, bias=False), "use bias_attr=False to leave it out"),
         (lambda: nn.BatchNorm2D(3, affine=False), "param_attr=False, bias_attr=False"),
-        (lambda: optimizer.Adam([dygraph.Parameter([1.0])], amsgrad=True), "no argument"),
+        (lambda: optimizer.Adam([dygraph.Parameter([1.0])], amsgrad=True), "there is no AMSGrad"),
         (lambda: lr.StepDecay(0.1, 2, gamma=0.5), "decay_rate="),
         (lambda: lr.ReduceLROnPlateau(0.1, factor=0.5), "decay_rate="),
         (lambda: lr.OneCycleLR(max_lr=0.1, total_steps=3), "max_learning_rate="),
@@ -246,10 +278,14 @@ def test_embedding_from_pretrained():
     table = nn.Embedding.from_pretrained(dygraph.to_variable(rows))
     assert table(dygraph.to_variable([2, 0])).tolist() == [[4, 5], [0, 1]]
     assert not table.weight.trainable
+    rows[1] = 0
     other = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=1)
     assert other.weight.trainable and other(dygraph.to_variable([1])).tolist() == [[0, 0]]
     with pytest.raises(ValueError, match=r"\[rows, length\], got shape \[2\]"):
         nn.Embedding.from_pretrained(rows[0])
+    for place in (0, -1):
+        with pytest.raises(ValueError, match="Set the row to 0, or leave padding_idx out"):
+            nn.Embedding.from_pretrained(rows, padding_idx=place)
 
 
 def test_a_shared_table():

@@ -35,6 +35,39 @@ def test_the_axis_of_a_greatest_element_has_a_name(name):
                 wrong(function)
 
 
+def test_a_correction_of_0_counts_as_given():
+    x = var(A)
+    for name in ("var", "std"):
+        function, expected = getattr(dygraph, name), getattr(np, name)(A, axis=0)
+        for got in (
+            function(x, 0, correction=0),
+            function(x, dim=0, correction=0.0),
+            getattr(x, name)(0, correction=0),
+            getattr(x, name)(0, unbiased=False),
+        ):
+            np.testing.assert_allclose(got.numpy(), expected)
+        with pytest.raises(ValueError, match="correction=0 or correction=1"):
+            function(x, 0)
+
+
+def test_the_deviation_of_equal_elements():
+    x = dygraph.to_variable([[2.0, 2.0], [1.0, 3.0]], requires_grad=True)
+    dygraph.std(x, axis=1).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [-0.5, 0.5]]
+    half = dygraph.std(var(np.array([1, 3], "float16")))
+    assert half.dtype.name == "float16" and half.item() == 1.0
+    assert np.isnan(dygraph.std(var([1.0, np.nan])).item())
+
+
+def test_an_argument_under_two_names():
+    x = var(A)
+    for name in ("softmax", "log_softmax", "softmin"):
+        with pytest.raises(TypeError, match=f"{name}.. got the argument 'axis' twice"):
+            getattr(nn.functional, name)(x, axis=0, dim=1)
+    with pytest.raises(TypeError, match="tensordot.. got the argument 'axes' twice"):
+        dygraph.tensordot(x, x, axes=0, dims=2)
+
+
 def test_what_stands_in_the_place_of_a_flag():
     x = var(A)
     for call in (
@@ -95,6 +128,10 @@ def test_the_middle_of_an_even_number():
     whole = var([7, 3, 1, 5]).median(mode="min")
     assert whole.item() == 3 and whole.dtype.name == "int64"
     assert var([True, False]).median(mode="min").item() is False
+    hole = var([[1.0, np.nan, 3.0, 4.0], [5.0, 7.0, 6.0, 8.0]])
+    for mode, second in (("avg", 6.5), ("min", 6.0)):
+        assert np.isnan(dygraph.median(hole, mode=mode).item())
+        np.testing.assert_equal(dygraph.median(hole, axis=1, mode=mode).numpy(), [np.nan, second])
     for call in (lambda: dygraph.median(x), lambda: x.median(axis=0)):
         with pytest.raises(ValueError, match="mode='avg' or mode='min'"):
             call()
@@ -125,7 +162,7 @@ def test_parts():
         lambda: dygraph.split(x),
         lambda: x.split(2),
     ):
-        with pytest.raises(TypeError, match=r"split\(num=2\).*split\(sizes=\[1, 2\]\)"):
+        with pytest.raises(TypeError, match=r"split\((x, )?num=2\).*split\((x, )?sizes=\[1, 2\]\)"):
             call()
 
 

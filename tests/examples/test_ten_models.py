@@ -186,7 +186,7 @@ class LanguageModel(nn.Layer):
     def __init__(self, words):
         super().__init__()
         self.emb = nn.Embedding([words, 16], padding_idx=0)
-        self.rnn = nn.LSTM(16, 24, num_layers=2)
+        self.rnn = nn.LSTM(16, 24, num_layers=2, batch_first=True)
         self.out = nn.Linear(24, words)
 
     def forward(self, x, lengths):

@@ -73,7 +73,7 @@ def softmax(x, axis=None, dtype=None, *, dim=None):
     """
     if dtype is not None:
         x = _converted(x, dtype, "softmax")
-    axis = softmax_axis(x, dim if axis is None else axis, "softmax")
+    axis = softmax_axis(x, axis, "softmax", dim)
     return _softmax(x) if axis == -1 else _softmax(x, axis)
 
 
@@ -88,7 +88,7 @@ def log_softmax(x, axis=None, dtype=None, *, dim=None):
     """
     if dtype is not None:
         x = _converted(x, dtype, "log_softmax")
-    axis = softmax_axis(x, dim if axis is None else axis, "log_softmax")
+    axis = softmax_axis(x, axis, "log_softmax", dim)
     return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
 
 
@@ -99,7 +99,7 @@ def softmin(x, axis=None, dtype=None, *, dim=None):
     >>> F.softmin(dygraph.to_variable([[0.0, 900.0]])).tolist()
     [[1.0, 0.0]]
     """
-    axis = softmax_axis(x, dim if axis is None else axis, "softmin")
+    axis = softmax_axis(x, axis, "softmin", dim)
     return softmax(-check.variable(x, "softmin: x"), axis, dtype)
 
 

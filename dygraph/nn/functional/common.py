@@ -5,7 +5,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions import images, manipulation
+from dygraph.functions import borders, images
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
@@ -313,7 +313,7 @@ def pad(x, pad, mode="constant", value=0.0):
                 f"pad: pad for all {rank} axes must be written in pairs, the first axis first, got "
                 f"{list(pad)}. PyTorch means {pairs[::-1]}, Paddle {pairs}"
             )
-    return manipulation.pad(x, pad, mode, value)
+    return borders.pad(x, pad, mode, value)
 
 
 @spelled
@@ -342,7 +342,7 @@ def zeropad2d(x, padding):
     [[[[0.0, 1.0]]]]
     """
     images.require_axes(x, 2, "zeropad2d")
-    return manipulation.pad(x, check.integers(padding, 4, "zeropad2d: padding", 0))
+    return borders.pad(x, check.integers(padding, 4, "zeropad2d: padding", 0))
 
 
 # Pixels -------------------------------------------------------------------------------------------

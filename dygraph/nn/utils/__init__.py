@@ -18,6 +18,7 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from dygraph.nn.clip import scaled
 from dygraph.nn.utils import rnn as rnn
 
 __all__ = [
@@ -94,7 +95,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         raise NonFiniteError(f"clip_grad_norm_: the norm must be finite, got {total.item()}")
     factor = (most / (total + 1e-6)).clip(max=1.0)
     for v in owners:
-        v.grad = _scaled(v.grad, factor)
+        v.grad = scaled(v.grad, factor)
     return total
 
 
@@ -103,15 +104,6 @@ def _values(gradient):
     if not _core.is_selected_rows(gradient):
         return gradient.detach()
     return _core.rows_value(_core.merged(gradient))
-
-
-def _scaled(gradient, factor):
-    factor = factor.astype(gradient.dtype)
-    if not _core.is_selected_rows(gradient):
-        return gradient * factor
-    rows = _core.merged(gradient)
-    value = _core.rows_value(rows) * factor
-    return _core.make_selected_rows(_core.rows(rows), _core.height(rows), value)
 
 
 @no_grad

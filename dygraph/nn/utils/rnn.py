@@ -23,8 +23,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0):
     sequences : list of Variable
         ``[length, ...]`` each, equal but for the lengths.
     batch_first : bool
-        False, as in PyTorch: ``[time, batch, ...]``. True: ``[batch, time, ...]``, which layers
-        here expect.
+        False, as in PyTorch: ``[time, batch, ...]``, for layers with ``time_major=True``. True:
+        ``[batch, time, ...]``, for those with ``batch_first=True``.
     padding_value : float
 
     Returns
