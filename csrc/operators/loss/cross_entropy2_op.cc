@@ -75,7 +75,7 @@ constexpr int kXShape = 0, kLabel = 1, kMatchX = 2, kYGrad = 3, kXGrad = 0;
 
 void InferGradShape(InferContext& ctx) {
   const Dims &shape = ctx.dims(kXShape), &match = ctx.dims(kMatchX);
-  const bool fits = shape.rank() > 1 && shape.rank() == match.rank() + 1 && shape[0] == 0;
+  const bool fits = shape.rank() > 1 && shape.rank() == match.rank() + 1 && shape[0] <= 0;
   ENFORCE(fits, InvalidArgument,
           "XShape must be [0] + the shape of X, and MatchX have the rank of X, got shapes ", shape,
           " and ", match);
