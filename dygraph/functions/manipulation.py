@@ -436,7 +436,7 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     """
     if places:
         raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
-    if "num_or_sections" in spellings:  # Paddle's, by name: nobody reads it otherwise
+    if "num_or_sections" in spellings:  # only Paddle has this name
         given = spellings.pop("num_or_sections")
         num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
     if spellings:

@@ -239,8 +239,8 @@ def take_along_axis(x, indices, axis=-1):
 def index_add(x, axis, index, source, *, alpha=1):
     """`x` with the slices of `source` added to those at `index` along `axis`.
 
-    Slices of the same place add up, in order. The order of torch is ``(x, axis, index, source)``,
-    that of Paddle ``(x, index, axis, source)``; both work, told apart by type.
+    Slices of the same place add up, in order. torch's order, ``(x, axis, index, source)``, and
+    Paddle's, ``(x, index, axis, source)``, both work: an int is the axis.
 
     Parameters
     ----------

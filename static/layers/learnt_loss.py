@@ -74,7 +74,7 @@ def nce(
 ):  # fmt: skip
     """Noise contrastive estimation for many classes (Gutmann and Hyvarinen, 2010).
 
-    A row's true classes are told from `num_neg_samples` classes drawn at random. The operator's
+    It learns to distinguish a row's true classes from `num_neg_samples` random ones. The operator's
     cost is divided by ``num_neg_samples + 1``.
 
     Parameters

@@ -1,6 +1,6 @@
 """The top level of dygraph follows the Python array API standard, but for docs/array_api.md.
 
-Names and signatures are those of array-api-strict, values are NumPy's. It has 682 lines because
+Names and signatures are those of array-api-strict, values are NumPy's. It has 686 lines because
 the standard has 133 functions, each with cases of its own.
 """
 
