@@ -13,10 +13,11 @@ void RoundFloats(OpDesc* op);
 // The same unless a variable in it is of float64, or of a type that the block does not know.
 void RoundUnlessFloat64(const Block& block, OpDesc* op);
 
-// From the form of files to that of memory. A string that does not fit its float stays, and
+// After reading: joins each float with its digits. A string that does not fit its float stays, and
 // ReadAttrs refuses it.
 void JoinExact(ProgramDesc* program);
-// And back. Operators whose variables are known to be of other types than float64 get floats alone.
+// Before writing: parts them again. Operators whose variables are known to be of other types than
+// float64 get floats alone.
 bool HasExact(const OpDesc& op);
 OpDesc SplitExact(OpDesc op);
 BlockDesc SplitExact(BlockDesc block);
