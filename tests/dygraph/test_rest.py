@@ -375,7 +375,7 @@ class TestFolderNamedStatic:
         for name in ("static", "docs"):
             (tmp_path / name).mkdir()
             (tmp_path / name / "mine.py").write_text("mine = 3")
-        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH")}
         code = (
             "import dygraph.static, static.mine, docs.mine\n"
             "assert static.mine.mine == docs.mine.mine == 3\n"
