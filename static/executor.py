@@ -211,7 +211,7 @@ class Executor(Shown):
         for name, schedule in plan.schedules:
             set_rate(scope.find_var(name), schedule.get_lr())
         results = plan.program.run(values)
-        for _, schedule in plan.schedules:
+        for schedule in dict.fromkeys(schedule for _, schedule in plan.schedules):
             schedule()  # advances one of Fluid's schedules per step
         for i, value in enumerate(results):
             if _core.is_empty(value):

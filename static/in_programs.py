@@ -37,7 +37,7 @@ class InPrograms:
                 f"dygraph.lr or one of the program's variables, got {kind_of(self._learning_rate)}"
             )
         self._parameters, self._names, self._groups = [], {}, {}
-        self._kept = {}  # program -> {"rate": Variable, (parameter, slot): Variable}
+        self._kept = {}  # program -> {(None, dtype) for the rate, (parameter, slot): Variable}
 
     def step(self):
         """Not possible here: an Executor runs the update."""
@@ -97,8 +97,7 @@ class InPrograms:
             pairs = [self._decayed(program, p, g) for p, g in pairs]
             for p, _ in pairs:
                 self._state_in(program, p)
-            rate = self._rate_in(program)
-            return [self._update(program, p, g, rate) for p, g in pairs]
+            return [self._update(program, p, g, self._rate_in(program, p)) for p, g in pairs]
 
     def _clipped(self, program, pairs):
         with program.marked(OpRole.Optimize, name_scope="/gradient_clip/"):
@@ -157,16 +156,18 @@ class InPrograms:
             attributes = {**self.attributes, **self.attributes_of(p)}
             return block.append_op(self.operator, inputs, outputs, attributes)
 
-    def _rate_in(self, program):
+    def _rate_in(self, program, p):
+        """The variable of the learning rate: float64 for parameters of float64, as eager steps."""
         if isinstance(self._learning_rate, Variable):
             return self._learning_rate
         kept = self._kept.setdefault(program, {})
-        if "rate" not in kept:
+        dtype = "float64" if str(p.dtype) == "float64" else "float32"
+        if (None, dtype) not in kept:
             name = unique_name.generate("learning_rate")
-            kept["rate"] = self._global(program, name, (1,), self.get_lr(), "float32")
+            kept[None, dtype] = self._global(program, name, (1,), self.get_lr(), dtype)
             if isinstance(self._learning_rate, Schedule):
                 program.schedules[name] = self._learning_rate
-        return kept["rate"]
+        return kept[None, dtype]
 
     def set_lr(self, value):
         """Set another learning rate, after `minimize` in ``global_scope()``.
@@ -180,7 +181,12 @@ class InPrograms:
                 f"'{self._learning_rate.name}'. Set its value: static.global_scope()"
                 f".find_var('{self._learning_rate.name}').set(...)"
             )
-        rates = [kept["rate"].name for kept in self._kept.values() if "rate" in kept]
+        rates = [
+            variable.name
+            for kept in self._kept.values()
+            for key, variable in kept.items()
+            if key[0] is None
+        ]
         held = [global_scope().find_var(name) for name in rates]
         for name, variable in zip(rates, held, strict=True):
             if variable is None or variable.is_empty():

@@ -46,9 +46,10 @@ def global_scope():
 
 
 def set_rate(variable, rate):
-    """Write a learning rate into a scope's variable, if the startup program has made it."""
+    """Write a learning rate into a scope's variable, in its type, if startup has made it."""
     if variable is not None:
-        variable.set(to_variable(np.array([rate], "float32")))
+        dtype = "float32" if variable.is_empty() else str(variable.get().dtype)
+        variable.set(to_variable(np.array([rate], dtype)))
 
 
 @contextlib.contextmanager
