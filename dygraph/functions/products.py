@@ -304,18 +304,20 @@ def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
             "torch the lesser. Write mode='avg' or mode='min'"
         )
     ordered, _ = ops.argsort(x, axis=at)
-    whole = (slice(None),) * at
-    end = (n + 1) // 2 if mode == "min" else n // 2 + 1
-    middle = ordered[(*whole, slice((n - 1) // 2, end))]
+    first, end = (n - 1) // 2, (n + 1) // 2 if mode == "min" else n // 2 + 1
+    middle = ops.slice(ordered, axes=[at], starts=[first], ends=[end])
     if middle.dtype.is_floating:  # NaN sorts last, and the median of any NaN is NaN
-        last = ordered[(*whole, slice(n - 1, n))]
-        middle = where(last != last, last, middle)
+        last = ops.slice(ordered, axes=[at], starts=[n - 1], ends=[n])
+        middle = ops.elementwise_min(middle, last)  # of equal ones the gradient is the first's
     if mode == "min":
         middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
-        out = middle if keepdim else ops.squeeze2(middle, axes=[at])
     else:
-        out = floating(middle).mean(at, keepdim)
-    return ops.reshape2(out, shape=shape) if keepdim and axis is None else out
+        middle = floating(middle)
+    if end - first == 2:
+        middle = middle.mean(at, True)
+    if axis is None:
+        return ops.reshape2(middle, shape=shape if keepdim else [])
+    return middle if keepdim else ops.squeeze2(middle, axes=[at])
 
 
 def cdist(x, y, p=2.0):

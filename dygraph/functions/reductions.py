@@ -9,7 +9,6 @@ from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
 from dygraph.functions.arguments import spelled, widened
-from dygraph.functions.elementwise import where
 
 __all__ = [
     "all",
@@ -322,8 +321,8 @@ def _variance(owner, x, axis, correction, keepdims):
 
 def _root(square):
     """The square root, whose gradient is 0 at 0 as in torch."""
-    is_some = square != 0
-    return where(is_some, ops.sqrt(where(is_some, square, 1.0)), 0.0)
+    one = ops.scale(ops.sign(square), scale=-1.0, bias=1.0)  # where the square is 0
+    return ops.sqrt(square + one) - one
 
 
 def _spread(x, axis, keep, correction):
