@@ -20,8 +20,6 @@ from dygraph import (
     memory,
     nn,
     ops,
-    optimizer,
-    regularizer,
     unique_name,
 )
 from dygraph._core import (
@@ -114,8 +112,10 @@ _LAZY = {
     "metrics": "",
     "nets": "",
     "notebook": "release",
+    "optimizer": "",
     "profiler": "",
     "reader": "batch",
+    "regularizer": "",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",

@@ -4,25 +4,30 @@ from dygraph.core.lazily import find, names_of
 from dygraph.core.module_hints import OF_NN as _OF_NN
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean
-from dygraph.nn.activation import *
-from dygraph.nn.common import *
-from dygraph.nn.containers import *
-from dygraph.nn.conv import *
 from dygraph.nn.layer import Layer as Layer
-from dygraph.nn.norm import *
-from dygraph.nn.pooling import *
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
+    "activation": "ELU GELU Hardshrink Hardsigmoid Hardswish LeakyReLU LogSigmoid LogSoftmax "
+    "Maxout Mish PReLU PRelu ReLU ReLU6 SELU SiLU Sigmoid Softmax Softplus Softshrink Softsign "
+    "Swish Tanh Tanhshrink ThresholdedReLU",
     "attention": "MultiHeadAttention scaled_dot_product_attention",
     "bilinear": "BilinearTensorProduct TreeConv",
     "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
+    "common": "Embedding Identity Linear",
+    "containers": "LayerDict LayerList ParameterDict ParameterList Sequential",
+    "conv": "Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose Pool2D",
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "gru_unit": "GRUUnit",
     "learnt_loss": "CenterLoss HSigmoid NCE",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
     "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
+    "norm": "BatchNorm BatchNorm1D BatchNorm2D BatchNorm3D GroupNorm InstanceNorm InstanceNorm1D "
+    "InstanceNorm2D InstanceNorm3D LayerNorm LocalResponseNorm RMSNorm",
+    "pooling": "AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D "
+    "AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool1D AvgPool2D AvgPool3D MaxPool1D MaxPool2D "
+    "MaxPool3D MaxUnPool2D",
     "rnn": "BiRNN GRU GRUCell LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
@@ -31,7 +36,7 @@ _LAZY = {
 }
 _LAZY_NAMES = names_of(_LAZY)
 
-__all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_LAZY_NAMES])
+__all__ = sorted(["Layer", *_LAZY_NAMES])
 
 
 def __getattr__(name):
