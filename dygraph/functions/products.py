@@ -9,7 +9,6 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions.arguments import spelled
-from dygraph.functions.elementwise import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
