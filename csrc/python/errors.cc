@@ -101,6 +101,20 @@ void SetErrorFromException() {
   }
 }
 
+void AppendToPythonError(const std::string& text) {
+  if (!PyGILState_Check() || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject* module = PyImport_ImportModule("dygraph.errors");
+  PyObject* done =
+      module ? PyObject_CallMethod(module, "append_text", "Os", value, text.c_str()) : nullptr;
+  Py_XDECREF(done);
+  Py_XDECREF(module);
+  PyErr_Clear();  // the first error is the one to tell
+  PyErr_Restore(type, value, trace);
+}
+
 void ThrowPythonError() { throw Error(ErrorKind::Interrupted, "a Python error is set"); }
 
 }  // namespace dygraph::python

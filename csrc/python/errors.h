@@ -16,6 +16,8 @@ void SetErrorFromException();
 // The Python error that is set becomes an Error(Interrupted), so that it passes through C++
 // unharmed.
 [[noreturn]] void ThrowPythonError();
+// Adds a line to the Python error that is set; not to one that ends the program.
+void AppendToPythonError(const std::string& text);
 
 // Runs f, turning exceptions into Python errors and a null result.
 template <class F>

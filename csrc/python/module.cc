@@ -60,6 +60,7 @@ void LendInterpreter() {
   hooks.check_signals = [] {
     if (PyGILState_Check() && PyErr_CheckSignals() != 0) ThrowPythonError();
   };
+  hooks.append_to_error = AppendToPythonError;
   interrupt::SetLook(LookForSignals);
   Py_AtExit(EndOneDnn);  // before exit(), which also destroys what was made after this line
 }

@@ -2,12 +2,16 @@
 // and loops that run many of them ask for signals.
 #pragma once
 
+#include <string>
+
 namespace dygraph {
 
 struct InterpreterHooks {
   void* (*release_lock)() = nullptr;
   void (*acquire_lock)(void*) = nullptr;
   void (*check_signals)() = nullptr;  // throws Interrupted
+  // Adds a line to the error that is set, if any: one that an Error of kind Interrupted stands for.
+  void (*append_to_error)(const std::string& text) = nullptr;
 };
 
 namespace detail {

@@ -18,8 +18,9 @@ class Pass {
  public:
   explicit Pass(const PlayOptions& options) : options_(options) {}
 
-  void Add(const Edge& edge, Ref<Variable> grad) {
-    Waiting& w = Find(edge.node);
+  // `from` is the step that the gradient comes from.
+  void Add(const Edge& edge, Ref<Variable> grad, uint32_t from) {
+    Waiting& w = Find(edge.node, from);
     Ref<Variable>& slot = w.grads[edge.index];
     if (!slot) {
       slot = std::move(grad);
@@ -29,13 +30,14 @@ class Pass {
   }
 
   // Takes the newest waiting node.
-  bool Next(Ref<Node>* node, GradList* grads) {
+  bool Next(Ref<Node>* node, GradList* grads, uint32_t* from) {
     if (heap_.empty()) return false;
     std::pop_heap(heap_.begin(), heap_.end(), older_);
     uint32_t i = heap_.back();
     heap_.pop_back();
     *node = std::move(waiting_[i].node);
     *grads = std::move(waiting_[i].grads);
+    *from = waiting_[i].from;
     Forget(node->get());
     free_.push_back(i);
     return true;
@@ -46,6 +48,7 @@ class Pass {
     Ref<Node> node;
     uint64_t seq = 0;
     GradList grads;
+    uint32_t from = 0;  // the first step that gave a gradient
   };
   // Larger creation number on top. Heap entries index waiting_, which may grow.
   struct Order {
@@ -53,12 +56,12 @@ class Pass {
     bool operator()(uint32_t a, uint32_t b) const { return (*waiting)[a].seq < (*waiting)[b].seq; }
   };
 
-  Waiting& Find(const Ref<Node>& node) {
+  Waiting& Find(const Ref<Node>& node, uint32_t from) {
     // The chain case: what was looked up last is looked up next.
     if (node.get() == last_node_) return waiting_[last_];
     last_ = Look(node.get());
     if (last_ == kNone) {
-      last_ = Place(node);
+      last_ = Place(node, from);
       if (indexed_) index_.emplace(node.get(), last_);
     }
     last_node_ = node.get();
@@ -79,7 +82,7 @@ class Pass {
     auto at = index_.find(node);
     return at == index_.end() ? kNone : at->second;
   }
-  uint32_t Place(const Ref<Node>& node) {
+  uint32_t Place(const Ref<Node>& node, uint32_t from) {
     uint32_t i;
     if (free_.empty()) {
       i = static_cast<uint32_t>(waiting_.size());
@@ -90,6 +93,7 @@ class Pass {
     }
     waiting_[i].node = node;
     waiting_[i].seq = node->seq();
+    waiting_[i].from = from;
     waiting_[i].grads.clear();
     waiting_[i].grads.resize(node->outputs());
     heap_.push_back(i);
@@ -208,11 +212,67 @@ class Playing {
   const std::string* caller_;
 };
 
-void AddForwardCall(Error& e, const Node& node) {
-  if (e.kind() == ErrorKind::Interrupted) return;
-  e.Append(std::string("\nin the backward of ") + node.name());
-  e.Append(node.caller ? ", called at " + *node.caller
-                       : ". Under dygraph.detect_anomaly() the line of its forward call is named");
+// What was played, for the path in errors: nodes free their edges, and then one another.
+class Trail {
+ public:
+  explicit Trail(Span<Variable* const> roots) : roots_(roots) {}
+  uint32_t Add(const Node& node, uint32_t from) {
+    steps_.push_back({node.name(), node.caller, from});
+    return static_cast<uint32_t>(steps_.size()) - 1 + Roots();
+  }
+  // "path of the backward pass: 'loss' -> mean -> ... 12 more ... -> exp -> log", ending in `node`.
+  std::string Path(const Node& node, uint32_t from) const {
+    std::vector<uint32_t> back;  // from the failing node to the root
+    while (from >= Roots()) {
+      back.push_back(from);
+      from = steps_[from - Roots()].from;
+    }
+    std::string text = "path of the backward pass: " + NameRoot(from);
+    for (size_t i = 0; i < back.size(); ++i) {
+      if (i == kFirst && back.size() > kFirst + kLast) {
+        size_t left_out = back.size() - kFirst - kLast;
+        text += " -> ... " + std::to_string(left_out) + " more ...";
+        i += left_out;
+      }
+      const Step& step = steps_[back[back.size() - 1 - i] - Roots()];
+      text += std::string(" -> ") + step.name + Line(step.caller);
+    }
+    auto* leaf = dynamic_cast<const LeafNode*>(&node);
+    return text + " -> " + (leaf ? leaf->NameOutput(0) : node.name() + Line(node.caller));
+  }
+
+ private:
+  struct Step {
+    const char* name;
+    const std::string* caller;
+    uint32_t from;  // an earlier step, behind the roots
+  };
+  static constexpr size_t kFirst = 2, kLast = 3;
+  static std::string Line(const std::string* caller) { return caller ? " (" + *caller + ")" : ""; }
+  uint32_t Roots() const { return static_cast<uint32_t>(roots_.size()); }
+  std::string NameRoot(uint32_t i) const {
+    if (!roots_[i]->name().empty()) return "'" + roots_[i]->name() + "'";
+    return Roots() == 1 ? "this Variable" : "variable " + std::to_string(i);
+  }
+  Span<Variable* const> roots_;
+  std::vector<Step> steps_;
+};
+
+void CheckNotFreed(const Node& node) {
+  ENFORCE(!node.freed(), PreconditionNotMet, "backward(): the graph of ", node.name(),
+          " was freed by an earlier backward. Pass retain_graph=True to the earlier one");
+}
+
+void PlayNode(Node& node, GradList& grads, GradList* input_grads, const PlayOptions& options) {
+  try {
+    node.Play(grads, input_grads, options);
+  } catch (Error& e) {
+    AppendText(e, std::string("in the backward of ") + node.name() +
+                      (node.caller ? ", called at " + *node.caller
+                                   : ". Under dygraph.detect_anomaly() the line of its forward "
+                                     "call is named"));
+    throw;
+  }
 }
 
 bool IsFlat(const Node& node, size_t edge) {
@@ -222,32 +282,32 @@ bool IsFlat(const Node& node, size_t edge) {
 
 // Nothing is passed on over `closed` edges. `zeros` takes the edges over which no gradient went
 // because it is zero: all of them in grad(), else those of calls that are flat in an input.
-void Play(Pass& pass, const PlayOptions& options, Captures* captures,
+void Play(Pass& pass, Trail& trail, const PlayOptions& options, Captures* captures,
           const std::unordered_set<Node*>* useful, const EdgeSet& closed,
           std::vector<Edge>* zeros) {
   GradSwitch recording(options.create_graph);
   Ref<Node> node;
   GradList grads, input_grads;
-  uint32_t played = 0;
-  while (pass.Next(&node, &grads)) {
+  uint32_t played = 0, from = 0;
+  while (pass.Next(&node, &grads, &from)) {
     if (__builtin_expect((++played & 63) == 0 && Interpreter().check_signals, 0))
       Interpreter().check_signals();
-    node->RunHooks(&grads);
-    if (captures) {
-      captures->Take(node.get(), grads);
-      if (!useful->count(node.get())) continue;
-    }
-    ENFORCE(!node->freed(), PreconditionNotMet, "backward(): the graph of ", node->name(),
-            " was freed by an earlier backward. Pass retain_graph=True to the earlier one");
-    input_grads.clear();
-    input_grads.resize(node->edges().size());
-    CurrentThread().playing_caller = node->caller;
     try {
-      node->Play(grads, &input_grads, options);
+      node->RunHooks(&grads);
+      if (captures) {
+        captures->Take(node.get(), grads);
+        if (!useful->count(node.get())) continue;
+      }
+      CheckNotFreed(*node);
+      input_grads.clear();
+      input_grads.resize(node->edges().size());
+      CurrentThread().playing_caller = node->caller;
+      PlayNode(*node, grads, &input_grads, options);
     } catch (Error& e) {
-      AddForwardCall(e, *node);
+      AppendText(e, trail.Path(*node, from));
       throw;
     }
+    const uint32_t step = trail.Add(*node, from);
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
       if (__builtin_expect(i >= node->edges().size(), 0)) node->ThrowFreed();
@@ -261,7 +321,7 @@ void Play(Pass& pass, const PlayOptions& options, Captures* captures,
           captures->of.find(edge.node.get()) == captures->of.end()) {
         continue;
       }
-      pass.Add(edge, std::move(input_grads[i]));
+      pass.Add(edge, std::move(input_grads[i]), step);
     }
     if (!options.retain_graph) node->edges().clear();
     node.reset();
@@ -326,11 +386,13 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
   Pass pass(options);
   for (size_t i = 0; i < roots.size(); ++i) CheckRoot(*roots[i], i);
   for (size_t i = 0; i < roots.size(); ++i) {
-    pass.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
+    pass.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]),
+             static_cast<uint32_t>(i));
   }
   std::vector<Edge> zeros;
   static const EdgeSet none;
-  Play(pass, options, nullptr, nullptr, none, &zeros);
+  Trail trail(roots);
+  Play(pass, trail, options, nullptr, nullptr, none, &zeros);
   if (zeros.empty()) return;
   for (const Edge& edge : ReachedByZeros(std::move(zeros), none)) {
     auto* leaf = dynamic_cast<LeafNode*>(edge.node.get());
@@ -377,13 +439,14 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();
     if (edge && !closed.Has(edge))
-      pass.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
+      pass.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]),
+               static_cast<uint32_t>(i));
   }
   std::vector<Edge> zeros;
-  Play(pass, options, &captures, &useful, closed, &zeros);
-  bool missing =
-      std::any_of(captures.list.begin(), captures.list.end(),
-                  [](const Capture& c) { return !c.grad; });
+  Trail trail(outputs);
+  Play(pass, trail, options, &captures, &useful, closed, &zeros);
+  bool missing = std::any_of(captures.list.begin(), captures.list.end(),
+                             [](const Capture& c) { return !c.grad; });
   if (missing && !zeros.empty()) {
     EdgeSet reached;
     for (const Edge& e : ReachedByZeros(std::move(zeros), closed)) reached.Add(e);

@@ -1,6 +1,8 @@
 #include "tape/node.h"
 
 #include <atomic>
+#include <mutex>
+#include <set>
 
 #include "base/enforce.h"
 #include "base/pool.h"
@@ -96,6 +98,19 @@ void Node::ClearRetainedGrad(uint32_t output) {
     if (r.output == output) r.grad.reset();
   }
 }
+
+namespace {
+// The same text for as long as the process lives; functions are few.
+const std::string* Lasting(const std::string& name) {
+  static auto* names = new std::set<std::string>;
+  static auto* lock = new std::mutex;
+  std::lock_guard<std::mutex> locked(*lock);
+  return &*names->insert(name).first;
+}
+}  // namespace
+
+FunctionNode::FunctionNode(const std::string& name, uint32_t outputs, Backward backward)
+    : Node(outputs), name_(Lasting(name)), backward_(std::move(backward)) {}
 
 const Ref<Attrs>& OpNode::attrs() const { return attrs_ ? attrs_ : op_.default_attrs; }
 const char* OpNode::name() const { return op_.type.c_str(); }

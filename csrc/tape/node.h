@@ -46,6 +46,9 @@ using GradList = SmallVector<Ref<Variable>, 2>;
 // in its own storage if that is not shared.
 void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first);
 
+// Adds a line to the error; to the host language's own, where the error stands for one.
+void AppendText(Error& e, const std::string& text);
+
 struct PlayOptions {
   bool retain_graph = false;
   bool create_graph = false;
@@ -66,7 +69,7 @@ class Node : public RefCounted<Node> {
   }
   // Takes the gradients of its outputs (some absent), gives those of its inputs by edge number.
   virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
-  virtual const char* name() const = 0;
+  virtual const char* name() const = 0;  // outlives the node
   virtual bool freed() const { return false; }
   // Another pass, in a function of the user or on another thread, freed what this one plays.
   [[noreturn]] void ThrowFreed() const;
@@ -82,6 +85,7 @@ class Node : public RefCounted<Node> {
   void VisitHookOwners(void (*visit)(void* owner, void* arg), void* arg) const;
   bool RemoveHook(uint64_t handle);
   void RunHooks(GradList* output_grads) const;
+  virtual std::string NameOutput(uint32_t output) const;  // for errors
   void ClearHooks() { hooks_.reset(); }
   // Asked for by Variable.retain_grad: where the gradient of an intermediate is put.
   void RetainGrad(uint32_t output);
@@ -120,6 +124,7 @@ class LeafNode : public Node {
   explicit LeafNode(Variable* variable) : Node(1), variable_(variable) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return "leaf"; }
+  std::string NameOutput(uint32_t output) const override;
   // Its variable died: the gradient is out of reach, but may depend on this leaf (create_graph) and
   // so keep it alive.
   void Abandon() {
@@ -184,16 +189,15 @@ class FunctionNode : public Node {
  public:
   using Backward =
       std::function<void(GradList& output_grads, GradList* input_grads, bool create_graph)>;
-  FunctionNode(std::string name, uint32_t outputs, Backward backward)
-      : Node(outputs), name_(std::move(name)), backward_(std::move(backward)) {}
+  FunctionNode(const std::string& name, uint32_t outputs, Backward backward);
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
-  const char* name() const override { return name_.c_str(); }
+  const char* name() const override { return name_->c_str(); }
   bool freed() const override { return !backward_; }
   // Shape and type the gradient of the next input must have.
   void Expect(const Dims& dims, DType dtype) { expected_.emplace_back(dims, dtype); }
 
  private:
-  std::string name_;
+  const std::string* name_;
   std::vector<std::pair<Dims, DType>> expected_;
   Backward backward_;
 };

@@ -1,7 +1,9 @@
 // What nodes do when they are played backward, and what they collect.
 #include <algorithm>
+#include <sstream>
 #include <unordered_map>
 
+#include "run/interpreter.h"
 #include "run/watch.h"
 #include "tape/door.h"
 #include "tape/thread_state.h"
@@ -32,28 +34,55 @@ void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first)
   *sum = std::move(out.owned[0]);
 }
 
+void AppendText(Error& e, const std::string& text) {
+  if (e.kind() != ErrorKind::Interrupted) {
+    e.Append("\n" + text);
+  } else if (Interpreter().append_to_error) {
+    Interpreter().append_to_error(text);
+  }
+}
+
+std::string Node::NameOutput(uint32_t output) const {
+  std::string which = outputs_ == 1 ? "the output" : "output " + std::to_string(output);
+  return which + " of " + name() + (caller ? ", called at " + *caller : "");
+}
+
+std::string LeafNode::NameOutput(uint32_t) const {
+  if (!variable_) return "a leaf";
+  if (!variable_->name().empty()) return "'" + variable_->name() + "'";
+  std::ostringstream text;
+  text << "the leaf of shape " << variable_->value().dims();
+  return text.str();
+}
+
 void Node::RunHooks(GradList* grads) const {
   if (hooks_) {
     std::vector<HookEntry> hooks = *hooks_;  // a hook may remove itself
     for (const HookEntry& h : hooks) {
       Ref<Variable>& grad = (*grads)[h.output];
       if (!grad) continue;
-      Ref<Variable> other = h.hook(grad);
-      if (!other) continue;
-      ENFORCE(other->value().dims() == grad->value().dims() &&
-                  other->value().dtype() == grad->value().dtype(),
-              InvalidArgument, "a hook must give a gradient of the same shape and type, ",
-              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(),
-              " of ", other->value().dtype());
-      grad = std::move(other);
+      try {
+        Ref<Variable> other = h.hook(grad);
+        if (!other) continue;
+        ENFORCE(other->value().dims() == grad->value().dims() &&
+                    other->value().dtype() == grad->value().dtype(),
+                InvalidArgument, "a hook must give a gradient of the same shape and type, ",
+                grad->value().dims(), " of ", grad->value().dtype(), ", got ",
+                other->value().dims(), " of ", other->value().dtype());
+        grad = std::move(other);
+      } catch (Error& e) {
+        AppendText(e, "in a hook on the gradient of " + NameOutput(h.output));
+        throw;
+      }
     }
   }
   for (size_t i = 0; retained_ && i < retained_->size(); ++i) {  // the list may grow meanwhile
     Ref<Variable>& grad = (*grads)[(*retained_)[i].output];
     if (!grad) continue;
     Ref<Variable> sum = (*retained_)[i].grad;
-    sum = sum ? Accumulated(std::move(sum), grad)
-              : CurrentThread().recording ? grad : grad->Detach();
+    sum = sum                         ? Accumulated(std::move(sum), grad)
+          : CurrentThread().recording ? grad
+                                      : grad->Detach();
     (*retained_)[i].grad = std::move(sum);
   }
 }
@@ -284,7 +313,7 @@ void FunctionNode::Play(GradList& output_grads, GradList* input_grads, const Pla
     const Ref<Variable>& g = (*input_grads)[i];
     if (!g) continue;
     ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second,
-            InvalidArgument, name_, ": backward must give gradient ", i,
+            InvalidArgument, *name_, ": backward must give gradient ", i,
             " in the shape and type of its input, ", expected_[i].first, " of ",
             expected_[i].second, ", got ", g->value().dims(), " of ", g->value().dtype());
   }
