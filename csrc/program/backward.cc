@@ -6,7 +6,6 @@
 
 #include "op/zero_derivative.h"
 #include "program/backward_pass.h"
-#include "program/exact_attrs.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
 
@@ -337,12 +336,10 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       if (!slot.arguments.empty()) made.inputs.push_back(std::move(slot));
     }
     if (!complete) continue;
-    WriteAttrs(*AttrsOfCall(call, f, float64), &made);
-    if (!float64) RoundFloats(&made);
+    WriteAttrs(*AttrsOfCall(call, f, float64), &made, float64);
     if (ops_[number]->FindAttr<bool>(kHandsOn)) made.SetAttr(kHandsOn, true);
-    CopyOpenAttrs(*ops_[number], &made, [&](const std::string& name) {
-      return Keep(name, number, true);
-    });
+    CopyOpenAttrs(*ops_[number], &made,
+                  [&](const std::string& name) { return Keep(name, number, true); });
     for (size_t s = 0; s < call.out.size(); ++s)
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient

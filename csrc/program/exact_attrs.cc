@@ -78,6 +78,12 @@ void AddTypes(const ProgramDesc& program, int32_t block, Types* types) {
   }
 }
 
+void RoundFloats(OpDesc* op) {
+  for (OpDesc::Attr& attr : op->attrs) {
+    if (IsExact(attr)) attr.value = static_cast<float>(std::get<double>(attr.value));
+  }
+}
+
 std::vector<size_t> ExactOps(const BlockDesc& block) {
   std::vector<size_t> found;
   for (size_t i = 0; i < block.ops.size(); ++i) {
@@ -87,12 +93,6 @@ std::vector<size_t> ExactOps(const BlockDesc& block) {
 }
 
 }  // namespace
-
-void RoundFloats(OpDesc* op) {
-  for (OpDesc::Attr& attr : op->attrs) {
-    if (IsExact(attr)) attr.value = static_cast<float>(std::get<double>(attr.value));
-  }
-}
 
 void RoundUnlessFloat64(const Block& block, OpDesc* op) {
   if (!HasExact(*op)) return;

@@ -8,9 +8,8 @@
 
 namespace dygraph::program {
 
-// Rounds doubles to floats, for an operator that has no variable of float64.
-void RoundFloats(OpDesc* op);
-// The same unless a variable in it is of float64, or of a type that the block does not know.
+// Rounds doubles to floats unless a variable of the operator is of float64, or of a type that the
+// block does not know.
 void RoundUnlessFloat64(const Block& block, OpDesc* op);
 
 // After reading: joins each float with its digits. A string that does not fit its float stays, and

@@ -126,15 +126,16 @@ bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue
   return directory && directory->empty();
 }
 
-void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
+void WriteAttrs(const Attrs& attrs, OpDesc* desc, bool float64) {
   const AttrTable& table = attrs.table();
   const OpInfo& op = GetOp(desc->type);
   for (size_t i = 0; i < table.fields.size(); ++i) {
     AttrValue value = attrs.Get(static_cast<int>(i));
     if (IsLeftOut(desc->type, table.fields[i].name, value)) continue;
-    if (IsOpen(attrs, static_cast<int>(i)) && MayBeOpen(op, static_cast<int>(i)))
-      value = VarName();
+    if (IsOpen(attrs, static_cast<int>(i)) && MayBeOpen(op, static_cast<int>(i))) value = VarName();
     SpellForPaddle(desc->type, table.fields[i].name, &value);
+    if (auto* number = std::get_if<double>(&value); number && !float64)
+      value = static_cast<float>(*number);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
 }

@@ -19,8 +19,9 @@ constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that 
 // something.
 bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue& value);
 
-// Every attribute of the operator, defaults included, but for those.
-void WriteAttrs(const Attrs& attrs, OpDesc* desc);
+// Every attribute of the operator, defaults included, but for those. Doubles are rounded to floats
+// where no variable of the call is of `float64`.
+void WriteAttrs(const Attrs& attrs, OpDesc* desc, bool float64 = true);
 
 // An operator whose attributes have their defaults.
 OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs, std::vector<OpDesc::Var> outputs);

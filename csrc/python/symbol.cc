@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "program/describe.h"
-#include "program/exact_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
@@ -202,8 +201,7 @@ void AppendCall(const EagerCall& call) {
   OpDesc op;
   op.type = type;
   op.attrs.reserve(call.attrs->table().fields.size() + 8);
-  program::WriteAttrs(*call.attrs, &op);
-  if (!AnyFloat64(call.in) && !AnyFloat64(call.out)) program::RoundFloats(&op);
+  program::WriteAttrs(*call.attrs, &op, AnyFloat64(call.in) || AnyFloat64(call.out));
   op.inputs.reserve(call.op.inputs.size());
   for (size_t s = 0; s < call.op.inputs.size(); ++s) {
     OpDesc::Var& slot = op.inputs.emplace_back();
@@ -397,8 +395,9 @@ void BindSymbols(py::module_& m) {
         "``/home/me/model.py:12 in forward``: the newest frame that is not of this library.");
   m.def("is_own_file", [](const char* file) { return IsOwnFile(file); });
   m.def("is_literal", [](const Given& variable) { return variable->literal; });
-  m.def("holds_symbol", [](py::handle value) { return HoldsSymbol(value.ptr()); },
-        "Whether it is a variable of a program, or a list that holds one.");
+  m.def(
+      "holds_symbol", [](py::handle value) { return HoldsSymbol(value.ptr()); },
+      "Whether it is a variable of a program, or a list that holds one.");
   m.def("is_symbol", [](const Given& variable) { return variable->symbolic(); });
 }
 

@@ -5,7 +5,6 @@
 #include <deque>
 
 #include "passes/prune.h"
-#include "program/exact_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/uses.h"
@@ -153,8 +152,7 @@ void Recorder::OnCall(const EagerCall& call) {
     }
     op.outputs.push_back(std::move(slot));
   }
-  WriteAttrs(*call.attrs, &op);
-  if (!AnyFloat64(call.in) && !AnyFloat64(call.out)) program::RoundFloats(&op);
+  WriteAttrs(*call.attrs, &op, AnyFloat64(call.in) || AnyFloat64(call.out));
   op.SetAttr(kCallstackAttr, std::vector<std::string>{where_()});
   if (revise_) revise_(op);
   block_.ops.push_back(std::move(op));
