@@ -265,8 +265,9 @@ int NbBool(PyObject* a) {
   PyObject* result = Guarded([&] {
     TellRead(a, "bool()");
     const Tensor& t = VarOf(a).tensor();
-    ENFORCE(t.numel() == 1, InvalidArgument, "the truth of a variable of ", t.numel(),
-            " elements is ambiguous, got shape ", t.dims(), ". Reduce it first");
+    ENFORCE(t.numel() == 1, InvalidArgument, "the truth of a Variable of ", t.numel(),
+            " elements is ambiguous, got shape ", t.dims(),
+            ". Use dygraph.all(x) or dygraph.any(x), as in `if dygraph.all(x == y):`");
     if (__builtin_expect(truth_answers != nullptr, 0)) {
       PyObject* answer = PyObject_CallOneArg(truth_answers, a);
       if (answer != Py_None) return answer;
