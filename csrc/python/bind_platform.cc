@@ -37,15 +37,9 @@ std::vector<std::string> LoadLibrary(const std::string& path) {
           "the library must be a shared object built against this version's headers, got ",
           reason ? reason : path);
   }
-  PyObject* functions = py::module_::import("dygraph._core").attr("ops").ptr();
-  try {
-    FreezeRegistry();
-    ThrowLoadProblems();  // of what needs no freeze, such as passes
-  } catch (const Error&) {
-    AddOperatorFunctions(functions);  // of those that fit
-    throw;
-  }
-  AddOperatorFunctions(functions);
+  FreezeRegistry();
+  ThrowLoadProblems();  // of what needs no freeze, such as passes
+  CheckOperatorFunctions();
   after = OpNames();
   std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
                       std::back_inserter(added));
@@ -64,10 +58,25 @@ void BindPlatform(py::module_& m) {
       .def_property_readonly("kind", [](Place p) { return DeviceKindName(p.kind); })
       .def_property_readonly("device_id", [](Place p) { return static_cast<int>(p.id); })
       .def_property_readonly("available", [](Place p) { return IsAvailable(p); });
-  m.def("CPUPlace", &CPUPlace, "The processor and its memory.");
+  m.def("CPUPlace", &CPUPlace,
+        "The processor and its memory.\n\n"
+        "Examples\n--------\n"
+        ">>> import dygraph\n"
+        ">>> place = dygraph.CPUPlace()\n"
+        ">>> place, place.available\n"
+        "(CPUPlace(), True)\n");
   m.def("CUDAPlace", &CUDAPlace, py::arg("device_id") = 0,
-        "An NVIDIA GPU. IndexError for a negative or huge number.");
-  m.def("CUDAPinnedPlace", &CUDAPinnedPlace, "Page-locked host memory, for fast copies to a GPU.");
+        "An NVIDIA GPU. IndexError for a negative or huge number.\n\n"
+        "Examples\n--------\n"
+        ">>> import dygraph\n"
+        ">>> dygraph.CUDAPlace(1)\n"
+        "CUDAPlace(1)\n");
+  m.def("CUDAPinnedPlace", &CUDAPinnedPlace,
+        "Page-locked host memory, for fast copies to a GPU.\n\n"
+        "Examples\n--------\n"
+        ">>> import dygraph\n"
+        ">>> dygraph.CUDAPinnedPlace()\n"
+        "CUDAPinnedPlace()\n");
   m.def(
       "custom_place",
       [](const std::string& name, int id) {

@@ -64,8 +64,8 @@ Value ScopeVariable::value() const {
 
 Tensor ScopeVariable::tensor() const {
   Value held = value();
-  ENFORCE(held.is_tensor(), Type, "the variable '", name,
-          "' of the scope must hold a tensor, got ", Name(held.kind()),
+  ENFORCE(held.is_tensor(), Type, "the variable '", name, "' of the scope must hold a tensor, got ",
+          Name(held.kind()),
           held.is_array() ? ". Take its elements from get_lod_tensor_array()" : "");
   return held.tensor();
 }
@@ -86,15 +86,15 @@ ScopeArray::ScopeArray(ScopeVariable of)
 
 Value ScopeArray::value() const {
   Value held = var->Get();
-  ENFORCE(held.is_array(), Type, "the variable '", name,
-          "' of the scope must hold an array, got ", Name(held.kind()));
+  ENFORCE(held.is_array(), Type, "the variable '", name, "' of the scope must hold an array, got ",
+          Name(held.kind()));
   return held;
 }
 
 ScopeVariable ScopeArray::At(int64_t i) const {
   const int64_t count = size(), at = i < 0 ? i + count : i;
-  ENFORCE(at >= 0 && at < count, OutOfRange, "the index into the array '", name,
-          "' must be in [", -count, ", ", count, "), got ", i);
+  ENFORCE(at >= 0 && at < count, OutOfRange, "the index into the array '", name, "' must be in [",
+          -count, ", ", count, "), got ", i);
   return {scope, var, name + "[" + std::to_string(at) + "]", at};
 }
 
@@ -182,8 +182,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "lod",
           [](const ScopeVariable& v) {
-            return v.empty() ? py::object(py::list())
-                             : Steal(LoDToPython(v.tensor().lod_levels()));
+            return v.empty() ? py::object(py::list()) : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
       .def(
@@ -274,7 +273,20 @@ void BindScopeArray(py::module_& m) {
 void BindScope(py::module_& m) {
   BindScopeVariable(m);
   BindScopeArray(m);
-  py::class_<program::Scope, ScopeRef>(m, "Scope")
+  py::class_<program::Scope, ScopeRef>(
+      m, "Scope",
+      "The values that programs read and write, by the names of their variables.\n\n"
+      "A name that a scope lacks is looked up in its parent.\n\n"
+      "Examples\n--------\n"
+      ">>> import dygraph.static as fluid\n"
+      ">>> scope = fluid.Scope()\n"
+      ">>> with fluid.scope_guard(scope):\n"
+      "...     _ = fluid.layers.data('x', [2])\n"
+      ">>> scope.find_var('x') is None  # made by the first run\n"
+      "True\n"
+      ">>> _ = scope.var('step')\n"
+      ">>> scope.local_var_names()\n"
+      "['step']\n")
       .def(py::init(&program::Scope::Make))
       .def("var", [](const ScopeRef& s,
                      const std::string& name) { return ScopeVariable{s, &s->Var(name), name}; })

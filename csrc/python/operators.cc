@@ -16,6 +16,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/open_inputs.h"
+#include "python/operator_help.h"
 #include "python/sizes.h"
 #include "python/wrapper.h"
 #include "tape/door.h"
@@ -27,7 +28,7 @@ namespace dygraph::python {
 namespace {
 
 // Slots and attributes together; more are refused when the operator is loaded.
-constexpr int kMostArguments = 64;
+constexpr size_t kMostArguments = 64;
 
 // One operator as Python calls it.
 struct Function {
@@ -37,9 +38,9 @@ struct Function {
   std::vector<int> order;        // positional arguments as numbers of names; empty: as they stand
   std::string name, doc;
   PyMethodDef def;
-  bool returns_one;  // the first output, a single one, and no other
-  bool plain;        // that, and positional arguments stand in the order of the slots
-  bool takes_parts;  // of its first input; see MarkPart
+  bool returns_one;   // the first output, a single one, and no other
+  bool plain;         // that, and positional arguments stand in the order of the slots
+  bool takes_parts;   // of its first input; see MarkPart
   uint64_t open = 0;  // attributes that variables of programs may give, as bits
   std::vector<std::pair<int, int>>
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
@@ -56,13 +57,6 @@ PyObject* Bind(const Function* function) {
   if (!bound) ThrowPythonError();
   bound->function = function;
   return reinterpret_cast<PyObject*>(bound);
-}
-
-// An attribute that Python cannot spell is an argument with an underscore at its end: lambda_.
-std::string Spelling(const std::string& name) {
-  for (const char* word : {"lambda", "in", "is", "from", "as", "if", "else", "for", "with", "def"})
-    if (name == word) return name + "_";
-  return name;
 }
 
 int FindKeyword(const Function& f, PyObject* key) {
@@ -141,9 +135,9 @@ void MoveToTwins(const Function& f, PyObject** bound) {
 // Operators whose results other libraries give as views.
 bool TakesParts(const std::string& type) {
   static const std::set<std::string> kTypes = {
-      "diagonal", "expand_as_v2", "expand_v2", "flatten2", "flatten_contiguous_range", "reshape2",
-      "slice", "split", "squeeze2", "strided_slice", "transpose2", "unbind", "unsqueeze2",
-      "unstack"};
+      "diagonal",   "expand_as_v2", "expand_v2",  "flatten2", "flatten_contiguous_range",
+      "reshape2",   "slice",        "split",      "squeeze2", "strided_slice",
+      "transpose2", "unbind",       "unsqueeze2", "unstack"};
   return kTypes.count(type) > 0;
 }
 
@@ -156,8 +150,6 @@ void MarkParts(PyObject* result, PyObject* of) {
     if (IsVariable(PyList_GET_ITEM(result, i))) MarkPart(PyList_GET_ITEM(result, i), of);
   }
 }
-
-bool IsReturned(const SlotInfo& output) { return !output.intermediate() && !output.extra(); }
 
 PyObject* Results(const OpInfo& op, Outputs& out) {
   PyObject* result = nullptr;
@@ -195,6 +187,26 @@ inline PyObject* CallPlainly(const Function& f, PyObject* const* args) {
   Outputs out;
   RunOp(*f.op, f.op->default_attrs, in, &out);
   return Wrap(std::move(out.owned[0]));
+}
+
+// An attribute that is a list of floats holds float32 numbers: of a float64 result it would round
+// the elements, as of `value` for fill(value=[0.1], shape=[1], dtype='float64').
+void RefuseRounding(const OpInfo& op, const Attrs& attrs, int attr, PyObject* list) {
+  const std::vector<AttrField>& fields = op.attr_table.fields;
+  const bool float64 = std::any_of(fields.begin(), fields.end(), [&](const AttrField& f) {
+    const AttrValue value = attrs.Get(static_cast<int>(&f - fields.data()));
+    return f.is_dtype && std::get<int32_t>(value) == ToWire(DType::kFloat64);
+  });
+  if (!float64) return;
+  py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(list, "a list"));
+  if (!items) ThrowPythonError();
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
+    const double number = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    ENFORCE(number == static_cast<float>(number) || std::isnan(number), InvalidArgument, op.type,
+            ": ", fields[attr].name, " must hold float32 numbers, since it would round others, ",
+            "got ", ToString(AttrValue(number)), " for dtype float64. Use dygraph.to_variable(",
+            "values, dtype='float64') or, in a program, layers.assign(array)");
+  }
 }
 
 __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* const* args,
@@ -253,6 +265,12 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
       own->Set(i, AttrFromPython(described, f.op->attr_table.fields[i]));
     }
   }
+  for (int i = 0; own && i < f.attrs; ++i) {
+    if (__builtin_expect(f.op->attr_table.fields[i].type == AttrType::kFloats, 0) &&
+        bound[f.inputs + i]) {
+      RefuseRounding(*f.op, *own, i, bound[f.inputs + i]);
+    }
+  }
   if (own) attrs = &own;
   Outputs out;
   if (__builtin_expect(open.empty(), 1)) {
@@ -263,8 +281,8 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
     DescribeOp(*f.op, *attrs, in, &out, options);
   }
   if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
-  PyObject* result = __builtin_expect(f.returns_one, 1) ? Wrap(std::move(out.owned[0]))
-                                                       : Results(*f.op, out);
+  PyObject* result =
+      __builtin_expect(f.returns_one, 1) ? Wrap(std::move(out.owned[0])) : Results(*f.op, out);
   if (__builtin_expect(f.takes_parts, 0)) MarkParts(result, bound[0]);
   return result;
 }
@@ -278,164 +296,87 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
-// Positional arguments are the slots that must be given, the attributes, the optional slots:
-// scale(x, 2.0) reads as it should. A slot that is one argument with an attribute stands where the
-// attribute does.
-std::vector<int> PositionalOrder(const OpInfo& op) {
-  std::vector<int> order, optional;
-  int inputs = static_cast<int>(op.inputs.size());
-  for (int i = 0; i < inputs; ++i) (op.inputs[i].dispensable() ? optional : order).push_back(i);
-  for (size_t a = 0; a < op.attr_table.fields.size(); ++a)
-    order.push_back(inputs + static_cast<int>(a));
-  order.insert(order.end(), optional.begin(), optional.end());
-  return order;
-}
-
-// A default as inspect.signature reads it: 1.0 for a float, a number too large for infinity.
-std::string Literal(const AttrValue& value) {
-  const AttrType type = TypeOf(value);
-  if (type != AttrType::kFloat && type != AttrType::kFloat64) return ToString(value);
-  const double number = NumberOf(value);
-  if (std::isinf(number)) return number < 0 ? "-1e999" : "1e999";
-  std::string text = ToString(value);
-  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-}
-
-std::string DefaultOf(const OpInfo& op, int attr) {
-  AttrValue v = op.attr_table.Get(op.default_attrs->data(), attr);
-  if (!op.attr_table.fields[attr].is_dtype) return Literal(v);
-  int number = std::get<int32_t>(v);
-  if (number < 0) return "None";
-  return std::string("'") + Name(DTypeFromWire(number)) + "'";
-}
-
-// Element types, gradient and errors: what is not said by slots and attributes.
-void DescribeRest(const OpInfo& op, std::ostream& text) {
-  std::vector<std::string> types;
-  for (const Kernel& k : op.kernels) {
-    std::string name = Name(k.key.dtype);
-    if (std::find(types.begin(), types.end(), name) == types.end()) types.push_back(name);
+std::unique_ptr<Function> MakeFunction(const OpInfo& op) {
+  auto f = std::make_unique<Function>();
+  f->op = &op;
+  f->name = op.type;
+  f->inputs = static_cast<int>(op.inputs.size());
+  f->attrs = static_cast<int>(op.attr_table.fields.size());
+  for (const SlotInfo& s : op.inputs)
+    f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
+  for (const AttrField& a : op.attr_table.fields)
+    f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+  for (int i = 0; i < f->attrs; ++i) f->open |= uint64_t{MayBeOpen(op, i)} << i;
+  f->order = PositionalOrder(op);
+  if (std::is_sorted(f->order.begin(), f->order.end())) f->order.clear();
+  for (int i = 0; i < f->inputs; ++i) {
+    int attr = op.attr_table.Find(op.inputs[i].python_name);
+    if (attr >= 0) f->twins.emplace_back(i, f->inputs + attr);
   }
-  text << "\nRaises\n------\nInvalidArgumentError, ArgumentTypeError, OutOfRangeError\n"
-       << "    For what breaks these rules, naming slot, rule and what was given. A ValueError, a\n"
-       << "    TypeError, an IndexError.\n\nNotes\n-----\n";
-  if (!types.empty()) {
-    text << "Element types:";
-    for (size_t i = 0; i < types.size(); ++i) text << (i ? ", " : " ") << types[i];
-    text << ".\n";
-  }
-  text << (op.grad_maker ? "Gradients flow through it" : "No gradient flows through it")
-       << "; ``dygraph.op_info('" << op.type << "')`` shows the whole description.\n";
+  int returned = 0;
+  for (const SlotInfo& s : op.outputs) returned += IsReturned(s);
+  f->returns_one = returned == 1 && IsReturned(op.outputs[0]) && !op.outputs[0].duplicable();
+  f->takes_parts = TakesParts(op.type);
+  f->plain = f->returns_one && f->order.empty() && !f->takes_parts;
+  f->doc = Document(op);
+  f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
+            METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
+  return f;
 }
 
-// The example behind the imports it needs, so that it can be pasted.
-void DescribeExample(const OpInfo& op, std::ostream& text) {
-  std::string example = op.example;
-  if (example.empty()) return;
-  text << "\nExamples\n--------\n";
-  if (example.find("np.") != std::string::npos) text << ">>> import numpy as np\n";
-  text << ">>> import dygraph\n>>> from dygraph import ops as F, to_variable\n"
-       << example.substr(example.find_first_not_of('\n')) << "\n";
-}
-
-// signature, formula, slots, attributes: what help() shows.
-std::string Document(const OpInfo& op) {
-  std::ostringstream signature, text;
-  signature << op.type << "(";
-  const char* comma = "";
-  int inputs = static_cast<int>(op.inputs.size());
-  for (int i : PositionalOrder(op)) {
-    if (i < inputs) {
-      const SlotInfo& s = op.inputs[i];
-      if (op.attr_table.Find(s.python_name) >= 0) continue;
-      signature << comma << s.python_name << (s.dispensable() ? "=None" : "");
-    } else {
-      const std::string& name = op.attr_table.fields[i - inputs].name;
-      signature << comma << Spelling(name) << "=" << DefaultOf(op, i - inputs);
+// The module's __getattr__: an operator's function is made at its first use. It stays in the
+// module, so this is called once for each.
+PyObject* FindFunction(PyObject* module, PyObject* name) {
+  return Guarded([&]() -> PyObject* {
+    const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    if (!text && PyErr_Occurred()) ThrowPythonError();
+    const OpInfo* op = text ? FindOp(text) : nullptr;
+    if (!op) {
+      PyErr_Format(PyExc_AttributeError, "dygraph._core.ops has no operator %R", name);
+      ThrowPythonError();
     }
-    comma = ", ";
-  }
-  text << signature.str() << ")\n--\n\n" << op.comment << "\n";
-  if (!op.inputs.empty() || !op.attr_table.fields.empty()) {
-    text << "\nParameters\n----------\n";
-    for (const SlotInfo& s : op.inputs) {
-      if (op.attr_table.Find(s.python_name) >= 0) continue;  // written with the attribute below
-      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
-           << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help
-           << "\n";
-    }
-    for (size_t a = 0; a < op.attr_table.fields.size(); ++a) {
-      const AttrField& f = op.attr_table.fields[a];
-      auto slot = std::find_if(op.inputs.begin(), op.inputs.end(),
-                               [&](const SlotInfo& s) { return s.python_name == f.name; });
-      const bool twin = slot != op.inputs.end(), open = MayBeOpen(op, static_cast<int>(a));
-      text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type))
-           << (twin || open ? " or Variable" : "") << ", default "
-           << DefaultOf(op, static_cast<int>(a)) << "\n    " << f.help << "\n";
-      if (twin) text << "    A Variable is for slot " << slot->name << ". " << slot->help << "\n";
-    }
-  }
-  text << "\nReturns\n-------\n";
-  for (const SlotInfo& s : op.outputs) {
-    if (IsReturned(s)) {
-      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
-           << "\n    Slot " << s.name << ". " << s.help << "\n";
-    }
-  }
-  DescribeRest(op, text);
-  DescribeExample(op, text);
-  return text.str();
-}
-
-}  // namespace
-
-void AddOperatorFunctions(PyObject* module) {
-  if (!BoundType.tp_name) {
-    BoundType.tp_name = "dygraph.ops.Operator";
-    BoundType.tp_basicsize = sizeof(Bound);
-    BoundType.tp_flags = Py_TPFLAGS_DEFAULT;
-    if (PyType_Ready(&BoundType) < 0) ThrowPythonError();
-  }
-  static std::vector<std::unique_ptr<Function>>
-      functions;  // method definitions must live as long as the process
-  for (const OpInfo* op : AllOps()) {
-    if (PyObject_HasAttrString(module, op->type.c_str()))
-      continue;  // from an earlier call, before a plug-in was loaded
-    auto f = std::make_unique<Function>();
-    f->op = op;
-    f->name = op->type;
-    f->inputs = static_cast<int>(op->inputs.size());
-    f->attrs = static_cast<int>(op->attr_table.fields.size());
-    ENFORCE(f->inputs + f->attrs <= kMostArguments, PreconditionNotMet, f->name,
-            ": an operator has at most ", kMostArguments, " inputs and attributes together, got ",
-            f->inputs + f->attrs);
-    for (const SlotInfo& s : op->inputs)
-      f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
-    for (const AttrField& a : op->attr_table.fields)
-      f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
-    for (int i = 0; i < f->attrs; ++i) f->open |= uint64_t{MayBeOpen(*op, i)} << i;
-    f->order = PositionalOrder(*op);
-    if (std::is_sorted(f->order.begin(), f->order.end())) f->order.clear();
-    for (int i = 0; i < f->inputs; ++i) {
-      int attr = op->attr_table.Find(op->inputs[i].python_name);
-      if (attr >= 0) f->twins.emplace_back(i, f->inputs + attr);
-    }
-    int returned = 0;
-    for (const SlotInfo& s : op->outputs) returned += IsReturned(s);
-    f->returns_one = returned == 1 && IsReturned(op->outputs[0]) && !op->outputs[0].duplicable();
-    f->takes_parts = TakesParts(op->type);
-    f->plain = f->returns_one && f->order.empty() && !f->takes_parts;
-    f->doc = Document(*op);
-    f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
-              METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
-    PyObject* self = Bind(f.get());
+    Function* f = MakeFunction(*op).release();  // must live as long as the process
+    PyObject* self = Bind(f);
     PyObject* module_name = PyUnicode_FromString("dygraph.ops");
     PyObject* function = PyCFunction_NewEx(&f->def, self, module_name);
     Py_DECREF(module_name);
     Py_DECREF(self);
-    PyModule_AddObject(module, f->name.c_str(), function);
-    functions.push_back(std::move(f));
+    if (!function || PyObject_SetAttr(module, name, function) < 0) ThrowPythonError();
+    return function;
+  });
+}
+
+PyObject* ListFunctions(PyObject*, PyObject*) {
+  return Guarded([&] {
+    const std::vector<const OpInfo*> all = AllOps();
+    py::list names(all.size());
+    for (size_t i = 0; i < all.size(); ++i) names[i] = all[i]->type;
+    return names.release().ptr();
+  });
+}
+
+PyMethodDef kLookups[] = {{"__getattr__", FindFunction, METH_O, nullptr},
+                          {"__dir__", ListFunctions, METH_NOARGS, nullptr},
+                          {}};
+
+}  // namespace
+
+void CheckOperatorFunctions() {
+  for (const OpInfo* op : AllOps()) {
+    const size_t arguments = op->inputs.size() + op->attr_table.fields.size();
+    ENFORCE(arguments <= kMostArguments, PreconditionNotMet, op->type,
+            ": an operator has at most ", kMostArguments, " inputs and attributes together, got ",
+            arguments);
   }
+}
+
+void AddOperatorFunctions(PyObject* module) {
+  BoundType.tp_name = "dygraph.ops.Operator";
+  BoundType.tp_basicsize = sizeof(Bound);
+  BoundType.tp_flags = Py_TPFLAGS_DEFAULT;
+  CheckOperatorFunctions();
+  if (PyType_Ready(&BoundType) < 0 || PyModule_AddFunctions(module, kLookups) < 0)
+    ThrowPythonError();
 }
 
 }  // namespace dygraph::python

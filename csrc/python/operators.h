@@ -6,7 +6,10 @@
 
 namespace dygraph::python {
 
-// Adds relu, matmul_v2, ... to the module (dygraph._core.ops).
+// Lets the module (dygraph._core.ops) find relu, matmul_v2, ... by name, those of libraries that
+// are loaded later too.
 void AddOperatorFunctions(PyObject* module);
+// PreconditionNotMet for an operator with more arguments than a function takes.
+void CheckOperatorFunctions();
 
 }  // namespace dygraph::python
