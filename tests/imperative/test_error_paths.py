@@ -116,7 +116,7 @@ def test_a_hook_of_an_operators_output_is_named():
 
 def test_a_hook_of_one_of_several_outputs_has_its_number():
     x = leaf([1.0, 2.0])
-    _, second = dygraph.split(x, 2)
+    _, second = dygraph.split(x, num=2)
     second.register_hook(complain)
     with pytest.raises(ArithmeticError, match="in a hook on the gradient of output 1 of split"):
         second.sum().backward()

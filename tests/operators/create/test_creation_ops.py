@@ -227,3 +227,16 @@ def test_shape_of_other_types():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: ops.fill(value=values, shape=[2], dtype="float64"),
+        lambda values: ops.assign_value(fp32_values=values, shape=[2], dtype="float64"),
+    ],
+)
+def test_a_list_of_floats_is_not_rounded_in_silence(make):
+    assert make([0.5, float("inf")]).numpy().tolist() == [0.5, float("inf")]
+    with pytest.raises(ValueError, match=r"must hold float32 numbers.*got 0\.1 for dtype float64"):
+        make([0.5, 0.1])
