@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 
 import pytest
 
@@ -61,7 +62,13 @@ def test_operator_help(name):
     """Signature, formula, every slot and attribute with its default, types, gradient, errors."""
     function, info = getattr(dygraph.ops, name), dygraph.op_info(name)
     text, signature = inspect.getdoc(function), inspect.signature(function)
-    assert text.startswith(info.comment[:40].strip())
+    for slot in (*info.inputs, *info.outputs):  # Python's names, where the registry has slots
+        assert slot.name == slot.python_name or f"{slot.name}@GRAD" not in text
+    words = dict((s.name, s.python_name) for s in (*info.inputs, *info.outputs))
+    formula = re.sub(r"\w+", lambda word: words.get(word[0], word[0]), info.comment)
+    formula = formula.replace("@GRAD", ".grad")
+    assert " ".join(text.split()).startswith(" ".join(formula.split())[:40].strip())
+    assert "Slot " not in text.split("Examples")[0]
     slots = {s.python_name for s in info.inputs}
     attributes = {"lambda_" if a.name == "lambda" else a.name: a for a in info.attrs}
     assert set(signature.parameters) == slots | set(attributes)
@@ -87,8 +94,9 @@ def test_help_as_shown():
     text = pydoc.render_doc(dygraph.ops.scale, renderer=pydoc.plaintext)
     for part in (
         "scale(x, scale=1.0, bias=0.0, bias_after_scale=True, scale_tensor=None)",
-        "Out = scale * X + bias",
-        "scale : a float, default 1.0",
+        "out = scale * x + bias",
+        "scale : float, default 1.0",
+        "x : Variable",
         "Element types: float32, float64",
         "Gradients flow through it",
     ):
@@ -124,3 +132,19 @@ def test_a_class_shows_no_arguments_of_another():
         text = pydoc.render_doc(kind, renderer=pydoc.plaintext)
         assert "__new__(cls, *args, **kwargs)" in text
         assert text.count("name_scope") == 0
+
+
+def test_slots_read_as_arguments():
+    assert "\nx : Variable, any shape\n" in dygraph.ops.relu.__doc__
+    assert "\nout : Variable, shape of x\n" in dygraph.ops.relu.__doc__
+    assert dygraph.ops.relu.__doc__.startswith(
+        "out = max(x, 0), elementwise. Its gradient is out.grad"
+    )
+    text = dygraph.ops.conv2d.__doc__
+    assert "\ninput : Variable, [N, C, H, W]\n    Or [N, H, W, C] with data_format NHWC.\n" in text
+    assert "\nbias : Variable, [M], optional\n" in text
+    assert "\nstrides : list of int, default [1, 1]\n" in text
+    assert "\npadding_algorithm : str, default 'EXPLICIT'\n" in text
+    text = dygraph.ops.lstm.__doc__
+    assert "\nh0 : Variable, [sequences, D], optional\n    The first hidden states; 0 where" in text
+    assert max(map(len, text.split("Examples")[0].splitlines())) <= 88
