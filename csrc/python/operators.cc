@@ -364,9 +364,8 @@ PyMethodDef kLookups[] = {{"__getattr__", FindFunction, METH_O, nullptr},
 void CheckOperatorFunctions() {
   for (const OpInfo* op : AllOps()) {
     const size_t arguments = op->inputs.size() + op->attr_table.fields.size();
-    ENFORCE(arguments <= kMostArguments, PreconditionNotMet, op->type,
-            ": an operator has at most ", kMostArguments, " inputs and attributes together, got ",
-            arguments);
+    ENFORCE(arguments <= kMostArguments, PreconditionNotMet, op->type, ": an operator has at most ",
+            kMostArguments, " inputs and attributes together, got ", arguments);
   }
 }
 
