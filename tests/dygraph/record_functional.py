@@ -283,7 +283,7 @@ LAYERS = [
     ("UpsamplingNearest2d(scale_factor=2)", "image", None),
     ("ZeroPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1])"),
     ("ReflectionPad2d((1, 2, 0, 1))", "image", "Pad2D([1, 2, 0, 1], 'reflect')"),
-    ("RNN(4, 3, batch_first=True)", "three", "SimpleRNN(4, 3)"),
+    ("RNN(4, 3, batch_first=True)", "three", "SimpleRNN(4, 3, batch_first=True)"),
     ("LSTM(4, 3, 2, batch_first=True)", "three", None),
     ("GRU(4, 3, batch_first=True, bidirectional=True)", "three",
      "GRU(4, 3, direction='bidirectional', batch_first=True)"),
