@@ -12,7 +12,7 @@ from dygraph.core import base, check, size_lists
 from dygraph.core.promotion import default_float
 from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import on_device, spelled
+from dygraph.functions.arguments import given_once, on_device, spelled
 
 __all__ = [
     "arange",
@@ -293,6 +293,7 @@ _COUNTED = {
 }  # fmt: skip
 
 
+@given_once
 def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
     """``start, start + step, ...`` to before `stop`; one argument is the stop.
 
@@ -360,6 +361,7 @@ def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, s
     return on_device(out, device, "linspace")
 
 
+@given_once
 def eye(n_rows=None, n_cols=None, dtype=None, *, k=0, device=None, **spellings):
     """1 on diagonal `k`, 0 elsewhere; by default as many columns as rows.
 
@@ -427,6 +429,7 @@ def diag(x, offset=0):
     return ops.slice(rows, axes=[1], starts=[0], ends=[1], decrease_axis=[1])
 
 
+@given_once
 def tril(x, k=0, **spellings):
     """`x` on and below diagonal `k` of its last two axes, 0 above it.
 
@@ -437,6 +440,7 @@ def tril(x, k=0, **spellings):
     return _triangle("tril", x, k, spellings)
 
 
+@given_once
 def triu(x, k=0, **spellings):
     """`x` on and above diagonal `k` of its last two axes, 0 below it.
 
@@ -449,7 +453,7 @@ def triu(x, k=0, **spellings):
 
 def _triangle(owner, x, k, spellings):
     if spellings:
-        (k,) = spelled(owner, spellings, k=None if k == 0 else k)
+        (k,) = spelled(owner, spellings, k=k)
     if check.variable(x, f"{owner}: x").ndim < 2:
         raise InvalidArgumentError(f"{owner}: x must have two axes, got shape {list(x.shape)}")
     return ops.tril_triu(x, diagonal=check.integer(k, f"{owner}: k"), lower=owner == "tril")

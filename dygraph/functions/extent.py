@@ -8,13 +8,14 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check, size_lists, sizes
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions.arguments import countable, numbers, spelled
+from dygraph.functions.arguments import countable, given_once, numbers, spelled
 from dygraph.functions.manipulation import flatten
 
 ops = _core.ops
 Variable = _core.Variable
 
 
+@given_once
 def tile(x, repetitions=None, **spellings):
     """`x` repeated along each axis, as NumPy's tile.
 
@@ -210,6 +211,7 @@ def repeat(x, repeats, axis=None):
     return ops.index_select(x, _core.literal(index), dim=axis)
 
 
+@given_once
 def repeat_interleave(x, repeats, axis=None, **spellings):
     """Each element along an axis repeated several times: `repeat`, by torch's and Paddle's name.
 

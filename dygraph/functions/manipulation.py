@@ -14,7 +14,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import countable, numbers, spelled
+from dygraph.functions.arguments import countable, given_once, numbers, spelled
 
 __all__ = [
     "chunk",
@@ -56,6 +56,7 @@ def _axes(axis, what):
 # Shape --------------------------------------------------------------------------------------------
 
 
+@given_once
 def squeeze(x, axis=None, **spellings):
     """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
@@ -90,6 +91,7 @@ def squeeze(x, axis=None, **spellings):
     )
 
 
+@given_once
 def unsqueeze(x, axis=None, **spellings):
     """`x` with axes of one element inserted, one after the other. Shares storage.
 
@@ -286,6 +288,7 @@ def _one_type(arrays, owner):
     return arrays if all(x.dtype is dtype for x in arrays) else same_type(arrays)
 
 
+@given_once
 def concat(arrays=None, axis=0, **spellings):
     """The Variables in a list, concatenated along an axis; None: laid flat. Types are promoted.
 
@@ -294,22 +297,14 @@ def concat(arrays=None, axis=0, **spellings):
     (3, 3)
     """
     if spellings:
-        arrays, axis = _listed("concat", arrays, axis, spellings)
+        arrays, axis = spelled("concat", spellings, arrays=arrays, axis=axis)
     arrays = _one_type(arrays, "concat")
     if axis is None:
         arrays, axis = [ops.reshape2(x, shape=[-1]) for x in arrays], 0
     return ops.concat(arrays, axis=check.integer(axis, "concat: axis"))
 
 
-def _listed(owner, arrays, axis, spellings):
-    """Paddle's and torch's names for a list of Variables."""
-    for name in ("x", "tensors", "inputs", "input"):
-        if arrays is None and name in spellings:
-            arrays = spellings.pop(name)
-    (axis,) = spelled(owner, spellings, axis=axis or None) if spellings else (axis,)
-    return arrays, 0 if axis is None and spellings else axis
-
-
+@given_once
 def stack(arrays=None, axis=0, **spellings):
     """The Variables in a list along a new axis. Types are promoted.
 
@@ -318,7 +313,7 @@ def stack(arrays=None, axis=0, **spellings):
     (3, 2)
     """
     if spellings:
-        arrays, axis = _listed("stack", arrays, axis, spellings)
+        arrays, axis = spelled("stack", spellings, arrays=arrays, axis=axis)
     return ops.stack(_one_type(arrays, "stack"), axis=check.integer(axis, "stack: axis"))
 
 
@@ -340,6 +335,7 @@ def unstack(x, axis=0, num=None):
     return tuple(made)
 
 
+@given_once
 def transpose(x, axes=None, *others, **spellings):
     """The axes in another order; None: reversed.
 
@@ -358,6 +354,7 @@ def transpose(x, axes=None, *others, **spellings):
     return x.transpose() if axes is None else x.transpose(list(axes))
 
 
+@given_once
 def unbind(x, axis=0, **spellings):
     """The elements of `x` along an axis, without it.
 
@@ -382,7 +379,7 @@ def unbind(x, axis=0, **spellings):
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if spellings:
-        (axis,) = spelled("unbind", spellings, axis=axis or None)
+        (axis,) = spelled("unbind", spellings, axis=axis)
     countable(x, axis, "unbind")
     return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
 
@@ -394,6 +391,7 @@ _PARTS = (
 )
 
 
+@given_once
 def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
     """`dygraph.split` of this variable; sizes may stand first, as in torch and Paddle.
 
@@ -403,9 +401,10 @@ def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
     """
     if sizes is not None and not isinstance(sizes, (list, tuple)):
         raise ArgumentTypeError(_PARTS.format("x.split("))
-    return split(self, num=num, sizes=sizes, axis=axis, **spellings)
+    return _split(self, num, sizes, axis, spellings, "x.split(")
 
 
+@given_once
 def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     """The list of consecutive parts of `x` along an axis.
 
@@ -436,13 +435,17 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     """
     if places:
         raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
-    if "num_or_sections" in spellings:  # only Paddle has this name
+    return _split(x, num, sizes, axis, spellings, "dygraph.split(x, ")
+
+
+def _split(x, num, sizes, axis, spellings, call):
+    if "num_or_sections" in spellings and num is sizes is None:  # only Paddle has this name
         given = spellings.pop("num_or_sections")
-        num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
+        num, sizes = (None, given) if isinstance(given, (list, tuple)) else (given, None)
     if spellings:
-        (axis,) = spelled("split", spellings, axis=axis or None)
+        (axis,) = spelled("split", spellings, axis=axis)
     if (num is None) == (sizes is None):
-        raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
+        raise ArgumentTypeError(_PARTS.format(call))
     axis = check.integer(axis, "split: axis")
     if sizes is None:
         return ops.split(x, num=check.integer(num, "split: num", 1), axis=axis)
@@ -452,6 +455,7 @@ def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
     return ops.split(x, sections=sizes, axis=axis)
 
 
+@given_once
 def chunk(x, chunks, axis=0, **spellings):
     """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
 
@@ -478,7 +482,7 @@ def chunk(x, chunks, axis=0, **spellings):
     [3, 3, 1]
     """
     if spellings:
-        (axis,) = spelled("chunk", spellings, axis=axis or None)
+        (axis,) = spelled("chunk", spellings, axis=axis)
     axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
     n = countable(x, axis, "chunk")
     size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
@@ -489,6 +493,7 @@ def chunk(x, chunks, axis=0, **spellings):
 # Order --------------------------------------------------------------------------------------------
 
 
+@given_once
 def flip(x, axis=None, **spellings):
     """`x` with some axes reversed; None: all.
 
@@ -504,6 +509,7 @@ def flip(x, axis=None, **spellings):
     return ops.flip(x, dims=axes) if axes else ops.assign(x)
 
 
+@given_once
 def roll(x, shift=None, axis=None, **spellings):
     """`x` with its elements rolled along some axes, from the end to the front.
 
@@ -532,6 +538,7 @@ def roll(x, shift=None, axis=None, **spellings):
     return ops.roll(x, shifts=shift, dims=axes)
 
 
+@given_once
 def cumsum(x, axis=None, dtype=None, **spellings):
     """Cumulative sums along an axis, or of the flattened elements without one.
 

@@ -8,7 +8,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import given_once, spelled
 from dygraph.functions.elementwise import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
@@ -126,6 +126,7 @@ def mv(x, vec):
     return ops.matmul_v2(x, vec)
 
 
+@given_once
 def cross(x, y, /, *places, axis=None, **spellings):
     """The vector product along an axis of three elements, by name.
 
@@ -192,6 +193,7 @@ def dot_method(self, y):
     return ops.dot(self, y)
 
 
+@given_once
 def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     """``(sum |x|^p)^(1/p)`` over an axis, several, or all. The gradient is 0 where the norm is 0.
 
@@ -227,7 +229,7 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     array([5., 5.], dtype=float32)
     """
     if spellings:
-        axis, keepdim = spelled("norm", spellings, axis=axis, keepdims=keepdim)
+        axis, keepdim = spelled("norm", spellings, axis=axis, keepdim=keepdim)
     over = _over(x, axis, "norm")
     if isinstance(p, str):
         check.choice(p, ("fro",), "norm: p")
@@ -249,6 +251,7 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
 
 
+@given_once
 def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     """The element in the middle of an axis or of all.
 

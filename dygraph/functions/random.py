@@ -3,7 +3,7 @@
 from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import given_once, spelled
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of
 
 ops = _core.ops
@@ -93,6 +93,7 @@ def randn(shape, *sizes, dtype=None, requires_grad=False):
     return made.requires_grad_() if requires_grad else made
 
 
+@given_once
 def normal(mean=0.0, std=1.0, shape=None, **spellings):
     """Random numbers of the normal distribution.
 

@@ -5,7 +5,14 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from dygraph.functions.arguments import USUAL, operands, spelled, through_numpy, widened
+from dygraph.functions.arguments import (
+    USUAL,
+    given_once,
+    operands,
+    spelled,
+    through_numpy,
+    widened,
+)
 
 ops = _core.ops
 Variable = _core.Variable
@@ -18,6 +25,7 @@ _COMPARED = {"bool": "int32", "float16": "float32", "bfloat16": "float32"}
 def _position(name, operator, which):
     op, what, its_axis = getattr(ops, operator), f"{name}: x", f"{name}: axis"
 
+    @given_once
     def function(x, axis=None, keepdims=False, **spellings):
         if spellings:
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
