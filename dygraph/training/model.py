@@ -80,8 +80,12 @@ class Model(Shown):
 
     Attributes
     ----------
-    network, optimizer, loss, metrics
-        As given.
+    network : Layer
+    optimizer : Optimizer or None
+        As given to `prepare`, as is `loss`.
+    loss : function or None
+    metrics : list of metrics
+        Empty before `prepare`.
     stop_training : bool
         A callback sets it to end `fit` after the epoch.
     epoch : int
@@ -488,7 +492,7 @@ class Model(Shown):
     # State ----------------------------------------------------------------------------------------
 
     def parameters(self):
-        """The parameters of the network."""
+        """The parameters of the network, as a list."""
         return self.network.parameters()
 
     def save(self, path, epoch=None):
