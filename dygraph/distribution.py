@@ -17,7 +17,7 @@ import math
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
-from dygraph.functions.elementwise import where
+from dygraph.functions.choices import where
 from dygraph.functions.random import bernoulli, multinomial, rand, randn
 from dygraph.functions.searching import take_along_axis
 from dygraph.inspect.shown import Shown

@@ -378,8 +378,15 @@ def recompute(function, *args, preserve_rng_state=True, **kwargs):
     ----------
     function : callable
         A layer, or a function of Variables, that repeats the same calls.
+    *args, **kwargs : object
+        Arguments of `function`.
     preserve_rng_state : bool
         Draw the same random numbers again (dropout).
+
+    Returns
+    -------
+    object
+        What `function` gives.
 
     Raises
     ------

@@ -19,8 +19,8 @@ def _matmul(x1, x2, /, **transposed):
     ----------
     x1, x2 : Variable
         One with one axis is a row on the left and a column on the right.
-    transpose_x, transpose_y : bool
-        Exchange the last two axes of `x1` or `x2` first.
+    **transposed : bool
+        ``transpose_x``, ``transpose_y``: exchange the last two axes of `x1` or `x2` first.
 
     Returns
     -------
@@ -52,6 +52,18 @@ matmul = _core.quick_function("(x1, x2, /, **transposed)", "matmul_v2", _matmul)
 def matrix_transpose(x, /):
     """The matrices of the last two axes transposed.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[..., m, n]``
+
+    Returns
+    -------
+    Variable
+        ``[..., n, m]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.matrix_transpose(dygraph.zeros(2, 3, 4)).shape
     (2, 4, 3)
@@ -130,6 +142,19 @@ def _ordered(x, axes):
 def vecdot(x1, x2, /, *, axis=-1):
     """The sums of ``x1 * x2`` along an axis; the other axes broadcast.
 
+    Parameters
+    ----------
+    x1, x2 : Variable
+        Their shapes broadcast.
+    axis : int
+        The axis that the sums take away.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.vecdot(dygraph.asarray([[1, 2], [3, 4]]), dygraph.asarray([1, 10])).tolist()
     [21, 43]

@@ -9,7 +9,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions.arguments import given_once, spelled
-from dygraph.functions.elementwise import where
+from dygraph.functions.choices import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -133,6 +133,19 @@ def cross(x, y, /, *places, axis=None, **spellings):
     It may be left out where one axis has three: NumPy takes the last one, torch and Paddle the
     first of three.
 
+    Parameters
+    ----------
+    x, y : Variable
+        Of one type and shape.
+    axis : int, optional
+        An axis of size 3. None: the only one.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> a, b = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
     >>> dygraph.cross(a, b).numpy()
@@ -155,6 +168,22 @@ def cross(x, y, /, *places, axis=None, **spellings):
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal of the matrices along two axes.
 
+    Parameters
+    ----------
+    x : Variable
+        Two axes at least.
+    offset : int
+        Which diagonal: above the main one if positive.
+    axis1, axis2 : int
+        The axes of the matrices.
+
+    Returns
+    -------
+    Variable
+        The sums of the diagonals, without these axes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.trace(dygraph.eye(3)).numpy().item()
     3.0
@@ -361,6 +390,18 @@ def cdist(x, y, p=2.0):
 def lerp(x, y, weight):
     """``x + weight * (y - x)``: `x` for weight 0, `y` for weight 1.
 
+    Parameters
+    ----------
+    x, y : Variable
+    weight : Variable or float
+        0 gives `x`, 1 gives `y`.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([0.0, 10.0]), dygraph.to_variable([4.0, 20.0])
     >>> dygraph.lerp(x, y, 0.25).tolist()

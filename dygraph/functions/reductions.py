@@ -9,7 +9,7 @@ from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
 from dygraph.functions.arguments import given_once, given_twice, spelled, widened
-from dygraph.functions.elementwise import where
+from dygraph.functions.choices import where
 
 __all__ = [
     "all",
@@ -281,6 +281,18 @@ def var(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spel
 def std(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spellings):
     """The standard deviation, the square root of `var`, whose arguments it takes.
 
+    Parameters
+    ----------
+    x, axis, correction, keepdims
+        As for `var`.
+
+    Returns
+    -------
+    Variable
+        float32, or the floating type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([1.0, 3.0])
     >>> dygraph.std(x).item(), dygraph.std(dygraph.arange(1, 6, 2), correction=1).item()
@@ -392,6 +404,21 @@ METHODS["var"], METHODS["std"] = _either(var), _either(std)
 def count_nonzero(x, axis=None, keepdims=False, **spellings):
     """The number of elements that are not 0 or False, over `axis`. int64.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int or list of int, optional
+        None: all axes.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Variable
+        int64.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.count_nonzero(dygraph.asarray([[1, 0], [2, 3]]), axis=1).tolist()
     [1, 2]
@@ -434,6 +461,11 @@ def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellin
     include_initial : bool
         True: a 0 comes first, so the axis grows by 1.
 
+    Returns
+    -------
+    Variable
+        Each element is the sum of those up to it.
+
     Examples
     --------
     >>> import dygraph
@@ -451,6 +483,18 @@ def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellin
 def cumulative_prod(x, axis=None, *, dtype=None, include_initial=False, **spellings):
     """The products of the first elements along `axis`. Arguments as for `cumulative_sum`.
 
+    Parameters
+    ----------
+    x, axis, dtype, include_initial
+        As for `cumulative_sum`; the initial element is 1.
+
+    Returns
+    -------
+    Variable
+        Each element is the product of those up to it.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.cumulative_prod(dygraph.asarray([2, 3, 4])).tolist()
     [2, 6, 24]
@@ -491,6 +535,11 @@ def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
     prepend, append : Variable, optional
         Put before and behind `x` first.
 
+    Returns
+    -------
+    Variable
+        Shorter by `n` along the axis.
+
     Examples
     --------
     >>> import dygraph
@@ -507,7 +556,7 @@ def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
     rank = check.variable(x, "diff: x").ndim
     axis = check.axis(axis, rank, "diff: axis")
     if prepend is not None or append is not None:
-        from dygraph.functions.manipulation import concat
+        from dygraph.functions.pieces import concat
 
         x = concat([v for v in (prepend, x, append) if v is not None], axis)
     whole = (slice(None),) * axis

@@ -178,6 +178,11 @@ def take(x, indices, /, *, axis=None):
     axis : int, optional
         May be left out for one axis.
 
+    Returns
+    -------
+    Variable
+        The type of `x`.
+
     Raises
     ------
     InvalidArgumentError
@@ -212,6 +217,11 @@ def take_along_axis(x, indices, axis=-1):
     indices : Variable of integers
         As many axes as `x`; the others broadcast. A negative place counts from the end.
     axis : int
+
+    Returns
+    -------
+    Variable
+        The shape of `indices` and the type of `x`.
 
     Examples
     --------
@@ -260,6 +270,11 @@ def index_add(x, axis, index, source, *, alpha=1):
         As `x`, with n slices along `axis`.
     alpha : float
         A factor of `source`.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
 
     Raises
     ------

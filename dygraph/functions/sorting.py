@@ -80,6 +80,22 @@ def sort(x, /, *places, axis=-1, descending=False, stable=True, **spellings):
 def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
     """The indices that sort `x` along an axis. The operator itself returns both.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int
+    descending : bool
+        Whether the greatest element comes first.
+    stable : bool
+        Equal elements keep their order, with False too.
+
+    Returns
+    -------
+    Variable
+        int64, the shape of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 0]
@@ -100,6 +116,24 @@ def topk(x, k, axis=-1, largest=True, sorted=True, **spellings):
 
     A pair, whose parts are also ``values`` and ``indices``.
 
+    Parameters
+    ----------
+    x : Variable
+    k : int or Variable
+        How many, at most the size of the axis.
+    axis : int
+    largest : bool
+        False: the least elements.
+    sorted : bool
+        Whether they are in order.
+
+    Returns
+    -------
+    tuple of Variable
+        The elements and their int64 places, `k` along the axis.
+
+    Examples
+    --------
     >>> import dygraph
     >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)
     >>> values.numpy().tolist(), places.numpy().tolist()

@@ -41,7 +41,8 @@ def batch_norm(
     the number of values. Otherwise the running ones are used (Ioffe and Szegedy, 2015).
 
     `momentum` is Paddle's, the share of the old value; PyTorch's is that of the new one, so its 0.1
-    is 0.9 here, and 0.1 raises. PyTorch's running variance is divided by the number of values less one.
+    is 0.9 here, and 0.1 raises. PyTorch's running variance is divided by the number of values less
+    one.
 
     Parameters
     ----------
