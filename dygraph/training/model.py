@@ -52,6 +52,8 @@ _trained: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 class History(dict):
     """The result of `Model.fit`: lists of numbers by name.
 
+    Examples
+    --------
     >>> from dygraph.training.model import History
     >>> history = History(loss=[0.5, 0.25], eval_loss=[0.75, 0.5])
     >>> history["loss"], history.history is history
