@@ -101,7 +101,7 @@ def test_types_known_from_elsewhere(texts):
         "bias_after_scale: bool = True, scale_tensor: Variable | None = None) -> Variable: ...",
         "def sum(x: Variable | Sequence[Variable]) -> Variable: ...",
         "def softshrink(x: Variable, lambda_: _Float = 0.5) -> Variable: ...",
-        "def topk(x: Variable, k: Any, axis: Any = -1, largest: bool = True, "
+        "def topk(x: Variable, k: _Int | Variable, axis: _Int = -1, largest: bool = True, "
         "sorted: bool = True, **spellings: Any) -> tuple[Variable, Variable]: ...",
     ):
         assert line in text
