@@ -26,6 +26,8 @@ class Callback(Shown):
     ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same names with
     the prefix ``eval_``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> class Tell(dygraph.callbacks.Callback):
     ...     def on_epoch_end(self, epoch, logs):
@@ -256,6 +258,15 @@ class LRScheduler(Callback):
     `by_step`; `ReduceLROnPlateau` gets the value of `monitor` after each epoch. Fluid's schedules
     per step advance with the optimizer and are not touched.
 
+    Parameters
+    ----------
+    by_step : bool, optional
+        None: as the schedule's ``unit`` says.
+    monitor : str
+        What `ReduceLROnPlateau` gets.
+
+    Examples
+    --------
     >>> import dygraph
     >>> net, rate = dygraph.nn.Linear(1, 1), dygraph.lr.CosineAnnealingDecay(0.5, T_max=2)
     >>> model = dygraph.Model(net)
@@ -332,6 +343,13 @@ def _takes_loss(schedule):
 class Progress(Callback):
     """A progress bar by tqdm if it is installed, and a line after each epoch.
 
+    Parameters
+    ----------
+    bar : bool
+        False: the lines alone.
+
+    Examples
+    --------
     >>> import dygraph
     >>> net = dygraph.nn.Linear(1, 1, param_attr=dygraph.initializer.Constant(1.0))
     >>> model = dygraph.Model(net)

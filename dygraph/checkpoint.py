@@ -25,6 +25,16 @@ _VERSION = 1
 class Checkpoint:
     """The result of `load`: ``step`` and ``extra`` as saved, and ``report`` on the model's names.
 
+    Parameters
+    ----------
+    step : int or None
+    extra : object
+        As saved.
+    report : LoadReport
+        Which names the model and the file share.
+
+    Examples
+    --------
     >>> import dygraph, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "last.ckpt")
     >>> dygraph.checkpoint.save(path, step=7, extra={"best": 0.5})
@@ -43,6 +53,12 @@ class Checkpoint:
 def random_state():
     """The state of the random numbers of dygraph, Python and NumPy: data for `save`.
 
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
     >>> import dygraph
     >>> state = dygraph.checkpoint.random_state()
     >>> first = dygraph.rand([3]).tolist()
@@ -67,6 +83,13 @@ def random_state():
 def set_random_state(state):
     """Restore a `random_state`. FormatError for other data, which changes nothing.
 
+    Parameters
+    ----------
+    state : dict
+        Of `random_state`.
+
+    Examples
+    --------
     >>> import dygraph, random
     >>> state = dygraph.checkpoint.random_state()
     >>> first = random.random()

@@ -17,7 +17,7 @@ import math
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
-from dygraph.functions.elementwise import where
+from dygraph.functions.choices import where
 from dygraph.functions.random import bernoulli, multinomial, rand, randn
 from dygraph.functions.searching import take_along_axis
 from dygraph.inspect.shown import Shown
@@ -78,6 +78,8 @@ class Distribution(Shown):
     ``sample(shape)`` draws, without a gradient, values of ``[*shape, *batch]``, where batch is the
     shape of the parameters; ``log_prob(value)`` and ``entropy()`` are natural logarithms.
 
+    Examples
+    --------
     >>> from dygraph.distribution import Distribution, Normal
     >>> p = Normal(0.0, 1.0)
     >>> isinstance(p, Distribution), p.sample([2, 3]).shape
@@ -118,6 +120,14 @@ class Distribution(Shown):
 class Normal(Distribution):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
+    Parameters
+    ----------
+    loc : Variable or float
+    scale : Variable or float
+        Greater than 0.
+
+    Examples
+    --------
     >>> from dygraph.distribution import Normal
     >>> round(Normal(0.0, 1.0).log_prob(0.0).item(), 4), Normal(0.0, 1.0).sample([3]).shape
     (-0.9189, (3,))
@@ -152,6 +162,13 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """The uniform distribution on ``[low, high)``.
 
+    Parameters
+    ----------
+    low, high : Variable or float
+        `low` is less than `high`.
+
+    Examples
+    --------
     >>> from dygraph.distribution import Uniform
     >>> Uniform(0.0, 4.0).prob(1.0).item(), Uniform(0.0, 4.0).prob(5.0).item()
     (0.25, 0.0)
@@ -326,6 +343,15 @@ def _weighed(probs, logs, others):
 
 def kl_divergence(p, q):
     """``KL(p || q) = E_p(log p - log q)`` of two distributions of one kind.
+
+    Parameters
+    ----------
+    p, q : Distribution
+
+    Returns
+    -------
+    Variable
+        The shape of the parameters.
 
     Raises
     ------

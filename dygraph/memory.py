@@ -20,6 +20,18 @@ def _place(place):
 def used(place=None):
     """Bytes in use by variables and scratch memory.
 
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
     >>> import dygraph, numpy as np
     >>> before = dygraph.memory.used()
     >>> x = dygraph.to_variable(np.zeros(1024, "float32"))
@@ -32,6 +44,18 @@ def used(place=None):
 def peak(place=None):
     """The maximum of bytes in use since the start or `reset_peak`.
 
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.zeros([1024])
     >>> dygraph.memory.peak() >= dygraph.memory.used() >= 4096
@@ -42,6 +66,11 @@ def peak(place=None):
 
 def stats(place=None):
     """All figures as a dict.
+
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
 
     Returns
     -------
@@ -63,6 +92,13 @@ def stats(place=None):
 def reset_peak(place=None):
     """Reset `peak` to the bytes in use now.
 
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.zeros([100_000])
     >>> del x
@@ -79,6 +115,18 @@ def release_free(place=None):
     Empty pages of the host's other arenas are returned too, uncounted: the arenas stay reserved,
     and the resident memory of the process falls.
 
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
+
+    Returns
+    -------
+    int
+        How many bytes were given back.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.zeros([1 << 22])
     >>> del x
@@ -93,6 +141,17 @@ def release_free(place=None):
 def summary(place=None):
     """The figures as readable text.
 
+    Parameters
+    ----------
+    place : Place, optional
+        None: the current one.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.memory.summary().split(":")[0]
     'CPUPlace()'

@@ -109,6 +109,19 @@ def glu(input, dim=-1):
 
     Dauphin et al., "Language modeling with gated convolutional networks", 2017.
 
+    Parameters
+    ----------
+    input : Variable
+        Even size along `dim`.
+    dim : int
+
+    Returns
+    -------
+    Variable
+        Half the size along `dim`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nets.glu(dygraph.to_variable([[2.0, 0.0]])).numpy()
     array([[1.]], dtype=float32)

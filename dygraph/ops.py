@@ -24,6 +24,8 @@ from dygraph.functions import (
     creation,
     extent,
     manipulation,
+    matrices,
+    pieces,
     products,
     random,
     sets,
@@ -34,11 +36,11 @@ _gradient = re.compile(r"_grad2?($|_)")
 # Functions in Paddle 2's manner, which take the place of operators of the same name.
 COMPOSED = {
     borders: "pad",
-    creation: "arange diag empty empty_like eye full full_like linspace ones ones_like tril triu "
-    "zeros zeros_like",
+    creation: "arange empty empty_like full full_like linspace ones ones_like zeros zeros_like",
     extent: "broadcast_tensors broadcast_to expand expand_as repeat_interleave tile",
-    manipulation: "chunk concat cumsum flatten flip moveaxis roll split squeeze stack swapaxes "
-    "t unbind unsqueeze unstack",
+    manipulation: "cumsum flatten flip moveaxis roll squeeze swapaxes t unsqueeze",
+    matrices: "diag eye tril triu",
+    pieces: "chunk concat split stack unbind unstack",
     products: "cdist cross einsum lerp median mm mv norm outer trace",
     random: "bernoulli multinomial normal rand randint randn randperm uniform",
     sets: "allclose unique",
@@ -46,7 +48,7 @@ COMPOSED = {
 }
 # Modules that load at the first use of one of their functions.
 _LAZY = {
-    "elementwise": "where",
+    "choices": "where",
     "searching": "index_add",
     "fluid_functions": "addcmul argmax argmin clamp elementwise_equal "
     "gaussian_random_batch_size_like has_inf has_nan l2_normalize lod_append meshgrid nonzero rank "

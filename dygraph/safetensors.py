@@ -394,6 +394,16 @@ def load_file(path):
 def read_metadata(path):
     """The metadata of a safetensors file: strings by name, without our own checksums.
 
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
     >>> import dygraph, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
     >>> save_file({"x": dygraph.ones([2])}, path, {"made by": "me"})

@@ -186,6 +186,11 @@ def vjp(func, xs, v=None):
     v : Variable, optional
         Of y's shape. None: ones.
 
+    Returns
+    -------
+    tuple
+        y, and vᵀ J as `xs`.
+
     Examples
     --------
     >>> import dygraph
@@ -217,6 +222,11 @@ def jvp(func, xs, v=None):
     xs : Variable or list of Variable
     v : as xs, optional
         None: ones.
+
+    Returns
+    -------
+    tuple
+        y, and J v of y's shape.
 
     Examples
     --------
@@ -252,6 +262,18 @@ def jvp(func, xs, v=None):
 def hvp(func, xs, v):
     """(y, H v): the value of a scalar function and its Hessian times `v`, in two passes.
 
+    Parameters
+    ----------
+    func : function of Variables giving one number
+    xs : Variable or list of Variable
+    v : as xs
+        The direction.
+
+    Returns
+    -------
+    tuple
+        y, and H v as `xs`.
+
     Examples
     --------
     >>> import dygraph
@@ -281,6 +303,13 @@ class saved_value_hooks(Shown):  # noqa: N801 - used like a function
     ``pack(variable)`` is called for each value that an operator's gradient will read and may return
     any object; ``unpack(object)`` must return a Variable of the same shape and type when backward
     needs it. Both run without recording. Blocks nest: the innermost one applies.
+
+    Parameters
+    ----------
+    pack : callable
+        From a Variable to what is kept.
+    unpack : callable
+        From what is kept to a Variable of the same shape and type.
 
     Examples
     --------
@@ -378,8 +407,15 @@ def recompute(function, *args, preserve_rng_state=True, **kwargs):
     ----------
     function : callable
         A layer, or a function of Variables, that repeats the same calls.
+    *args, **kwargs : object
+        Arguments of `function`.
     preserve_rng_state : bool
         Draw the same random numbers again (dropout).
+
+    Returns
+    -------
+    object
+        What `function` gives.
 
     Raises
     ------

@@ -38,6 +38,12 @@ def switch(on, reason=""):
 def grad_enabled():
     """True while operator calls of this thread are recorded for backward().
 
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> import dygraph
     >>> with dygraph.no_grad():
     ...     dygraph.grad_enabled()
@@ -172,6 +178,17 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - read as a function
 def enable_grad(function=None):
     """Record inside `no_grad`, or in calls of a layer in eval mode.
 
+    Parameters
+    ----------
+    function : callable, optional
+        As a decorator: the function whose calls are recorded.
+
+    Returns
+    -------
+    context manager or callable
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.to_variable([2.0])
     >>> w.stop_gradient = False

@@ -145,6 +145,12 @@ def set_default_dtype(dtype):
 def get_default_dtype():
     """The float type of `zeros`, `rand` and similar functions; see `set_default_dtype`.
 
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.get_default_dtype()
     dygraph.float32

@@ -51,7 +51,7 @@ def clip(self, min=None, max=None):
     """
     if min is None and max is None:
         raise InvalidArgumentError("clip: min or max must be given, got neither")
-    return find("dygraph.functions.elementwise", "clip")(self, min, max)
+    return find("dygraph.functions.choices", "clip")(self, min, max)
 
 
 def power(self, y):

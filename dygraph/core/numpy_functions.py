@@ -11,11 +11,14 @@ from dygraph.errors import (
     UnimplementedError,
 )
 from dygraph.functions import (
+    choices,
     creation,
     elementwise,
     extent,
     linear,
     manipulation,
+    matrices,
+    pieces,
     products,
     reductions,
     searching,
@@ -149,7 +152,7 @@ def _cumsum(a, axis=None, dtype=None):
 
 
 def _clip(a, a_min=None, a_max=None, min=None, max=None):
-    return elementwise.clip(var(a), a_min if min is None else min, a_max if max is None else max)
+    return choices.clip(var(a), a_min if min is None else min, a_max if max is None else max)
 
 
 def _where(condition, x=None, y=None):
@@ -159,15 +162,15 @@ def _where(condition, x=None, y=None):
         return searching.nonzero(var(condition))
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         x, y = np.asarray(x), np.asarray(y)
-    return elementwise.where(_truth(condition), x, y)
+    return choices.where(_truth(condition), x, y)
 
 
 def _concatenate(arrays, axis=0):
-    return manipulation.concat(same_type(arrays) if len(arrays) else [], axis)
+    return pieces.concat(same_type(arrays) if len(arrays) else [], axis)
 
 
 def _stack(arrays, axis=0):
-    return manipulation.stack(same_type(arrays) if len(arrays) else [], axis)
+    return pieces.stack(same_type(arrays) if len(arrays) else [], axis)
 
 
 def _at_least(rank):
@@ -194,14 +197,14 @@ def _split(ary, indices_or_sections, axis=0):
     """NumPy's places of cuts as the sizes of parts."""
     ary = var(ary)
     if not hasattr(indices_or_sections, "__len__"):
-        return manipulation.split(ary, num=indices_or_sections, axis=axis)
+        return pieces.split(ary, num=indices_or_sections, axis=axis)
     axis = check.axis(axis, ary.ndim, "numpy.split: axis")
     size = check.known_size(ary, axis, "numpy.split")
     ends = [slice(None, int(i)).indices(size)[1] for i in indices_or_sections]
     sizes = [max(b - a, 0) for a, b in zip([0, *ends], [*ends, size], strict=True)]
     if sum(sizes) != size:  # cuts out of order, whose parts overlap
         raise refusal("split", [f"places {list(indices_or_sections)}"])
-    return manipulation.split(ary, sizes=sizes, axis=axis)
+    return pieces.split(ary, sizes=sizes, axis=axis)
 
 
 def _array_split(ary, indices_or_sections, axis=0):
@@ -212,7 +215,7 @@ def _array_split(ary, indices_or_sections, axis=0):
     size = check.known_size(ary, axis, "numpy.array_split")
     count = check.integer(indices_or_sections, "numpy.array_split: sections", 1)
     sizes = [size // count + (i < size % count) for i in range(count)]
-    return manipulation.split(ary, sizes=sizes, axis=axis)
+    return pieces.split(ary, sizes=sizes, axis=axis)
 
 
 def _reshape(a, shape=None, newshape=None):
@@ -237,7 +240,7 @@ def _diagonal(a, offset=0):
     a = var(a)
     if a.ndim != 2:
         raise refusal("diagonal", [f"{a.ndim} axes"])
-    return creation.diag(a, offset)
+    return matrices.diag(a, offset)
 
 
 def _take(a, indices, axis=None):
@@ -308,7 +311,7 @@ FUNCTIONS = {
     "tile": lambda A, reps: extent.tile(var(A), _several(reps)),
     "trace": lambda a, offset=0, axis1=0, axis2=1: products.trace(var(a), offset, axis1, axis2),
     "transpose": lambda a, axes=None: manipulation.transpose(var(a), axes),
-    "tril": lambda m, k=0: creation.tril(var(m), k),
-    "triu": lambda m, k=0: creation.triu(var(m), k), "var": _spread("var"),
+    "tril": lambda m, k=0: matrices.tril(var(m), k),
+    "triu": lambda m, k=0: matrices.triu(var(m), k), "var": _spread("var"),
     "vstack": _vstack, "where": _where, "zeros_like": _like("zeros_like"),
 }  # fmt: skip

@@ -148,7 +148,7 @@ def masked_fill(self, mask, value):
     >>> x.masked_fill(x < 0, 0.0).tolist()
     [1.0, 0.0]
     """
-    return find("dygraph.functions.elementwise", "where")(mask, value, self)
+    return find("dygraph.functions.choices", "where")(mask, value, self)
 
 
 def view_as(self, other):

@@ -23,9 +23,10 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.functions import (
-    creation,
     extent,
     manipulation,
+    matrices,
+    pieces,
     products,
     reductions,
     searching,
@@ -556,7 +557,7 @@ _methods = {
     "clip": in_place.clip,
     "expand": extent.expand_method,
     "dot": products.dot_method,
-    "split": manipulation.split_method,
+    "split": pieces.split_method,
     "pow": in_place.power,
     "round": _round,
     "__abs__": _later("elementwise", "abs"),
@@ -565,10 +566,10 @@ _methods = {
 # Functions whose first argument is the variable.
 _functions = {
     sets: "allclose unique",
-    creation: "diag tril triu",
     extent: "broadcast_to expand_as repeat_interleave tile",
-    manipulation: "chunk cumsum flatten flip moveaxis roll squeeze swapaxes t unbind "
-    "unsqueeze unstack",
+    manipulation: "cumsum flatten flip moveaxis roll squeeze swapaxes t unsqueeze",
+    matrices: "diag tril triu",
+    pieces: "chunk unbind unstack",
     searching: "argmax argmin",
     sorting: "argsort topk",
     products: "cross median mm mv norm outer trace",

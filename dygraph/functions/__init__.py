@@ -8,19 +8,22 @@ from dygraph.core.lazily import find as _find
 from dygraph.core.lazily import names_of
 
 ROOMS = {
-    "creation": "arange asarray diag empty empty_like eye full full_like linspace meshgrid ones "
-    "ones_like tril triu zeros zeros_like",
+    "choices": "clip where",
+    "creation": "arange asarray empty empty_like full full_like linspace meshgrid ones ones_like "
+    "zeros zeros_like",
     "data_types": "__array_namespace_info__ astype can_cast finfo iinfo isdtype",
     "elementwise": "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert "
-    "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip copysign cos cosh "
+    "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil copysign cos cosh "
     "divide equal exp expm1 floor floor_divide greater greater_equal hypot isfinite isinf isnan "
     "less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or "
     "logical_xor maximum minimum multiply negative nextafter not_equal positive pow reciprocal "
-    "remainder round sign signbit sin sinh sqrt square subtract tan tanh trunc where",
+    "remainder round sign signbit sin sinh sqrt square subtract tan tanh trunc",
     "linear": "matmul matrix_transpose tensordot vecdot",
     "extent": "broadcast_arrays broadcast_to repeat tile",
-    "manipulation": "chunk concat expand_dims flatten flip moveaxis permute_dims reshape roll "
-    "split squeeze stack swapaxes transpose unsqueeze unstack",
+    "manipulation": "expand_dims flatten flip moveaxis permute_dims reshape roll squeeze swapaxes "
+    "transpose unsqueeze",
+    "matrices": "diag eye tril triu",
+    "pieces": "chunk concat split stack unstack",
     "products": "cross einsum median norm outer trace",
     "random": "normal rand randint randn randperm uniform",
     "reductions": "all any count_nonzero cumulative_prod cumulative_sum diff max mean min prod "

@@ -1,5 +1,7 @@
 """Arguments that the functions share: other libraries' spellings, axes, operands, devices."""
 
+import functools
+
 import numpy as np
 
 from dygraph import _core
@@ -8,12 +10,16 @@ from dygraph.core.promotion import same_type
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean_or_all, kind_of
 
 Variable = _core.Variable
-# What torch, Paddle and Fluid call an argument, by the array API's name.
+# Other libraries' names of an argument, and ours of the same meaning; the first that a function has
+# counts.
 _SPELLINGS = {
-    "dim": "axis", "dims": "axis", "keepdim": "keepdims", "keep_dim": "keepdims",
-    "shifts": "shift", "diagonal": "k", "offset": "k", "end": "stop", "num_rows": "n_rows",
-    "num_columns": "n_cols", "unbiased": "correction", "ddof": "correction",
-    "repeat_times": "repetitions", "perm": "axes", "newshape": "shape", "size": "shape",
+    "dim": ("axis",), "dims": ("axis", "axes"), "keepdim": ("keepdims",),
+    "keep_dim": ("keepdims", "keepdim"), "keepdims": ("keepdim",), "shifts": ("shift",),
+    "diagonal": ("k",), "offset": ("k",), "end": ("stop",), "num_rows": ("n_rows",),
+    "num_columns": ("n_cols",), "unbiased": ("correction",), "ddof": ("correction",),
+    "repeat_times": ("repetitions",), "perm": ("axes",), "newshape": ("shape",),
+    "size": ("shape",),
+    **dict.fromkeys(("x", "tensors", "inputs", "input"), ("arrays",)),
 }  # fmt: skip
 # Types that all kernels have; a test of identity suffices, so the usual ones come first.
 USUAL = _core.float32, _core.float64, _core.int64, _core.int32
@@ -24,22 +30,54 @@ _WIDER = {
 }  # fmt: skip
 
 
+def _ours(name, own):
+    """Which of the arguments `own` another library calls `name`; None where it is none of them."""
+    return next((ours for ours in _SPELLINGS.get(name, ()) if ours in own), None)
+
+
 def spelled(owner, others, **own):
     """The values of `own`, where other libraries' names for them may stand in `others`."""
     for name, value in others.items():
-        ours = _SPELLINGS.get(name, name)
-        if ours not in own:
+        ours = _ours(name, own)
+        if ours is None:
             hint = did_you_mean_or_all(name, own)
             raise ArgumentTypeError(f"{owner}() got an unexpected argument '{name}'.{hint}")
-        if own[ours] is not None and own[ours] is not False:
-            raise ArgumentTypeError(
-                f"{owner}() got the argument '{ours}' twice, the second time as '{name}'. "
-                f"Use {ours}="
-            )
         if name == "unbiased":
             value = 1.0 if value else 0.0
         own[ours] = value
     return tuple(own.values())
+
+
+def given_twice(owner, ours, name):
+    """ArgumentTypeError for an argument that another library's name gives once more."""
+    return ArgumentTypeError(
+        f"{owner}() got the argument '{ours}' twice, the second time as '{name}'. Use {ours}="
+    )
+
+
+def given_once(function):
+    """`function`, which also takes other libraries' names, each in place of ours, never beside it.
+
+    It looks at what the caller wrote, so a default value that is written out counts too.
+    """
+    code = function.__code__
+    most = code.co_argcount
+    order = code.co_varnames[: most + code.co_kwonlyargcount]
+    own = frozenset(order)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if kwargs and not own.issuperset(kwargs):
+            seen = {*order[: min(len(args), most)], *own.intersection(kwargs)}
+            for name in kwargs:
+                ours = None if name in own else _ours(name, own)
+                if ours is not None:
+                    if ours in seen:
+                        raise given_twice(function.__name__, ours, name)
+                    seen.add(ours)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def axes(axis, rank, owner):
@@ -56,10 +94,8 @@ def axes(axis, rank, owner):
     return found
 
 
-def softmax_axis(x, axis, owner, dim=None):
+def softmax_axis(x, axis, owner):
     """The axis of a softmax. It may be left out, as None, where libraries agree on it."""
-    if dim is not None:
-        (axis,) = spelled(owner, {"dim": dim}, axis=axis)
     if axis is None and check.variable(x, f"{owner}: x").ndim > 2:
         raise InvalidArgumentError(
             f"{owner}: for {x.ndim} axes axis must be given. Write axis=-1, which Paddle, Keras "

@@ -26,6 +26,10 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     value : float
     data_format : {'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW', 'NDHWC'}
 
+    Returns
+    -------
+    Variable
+
     Raises
     ------
     InvalidArgumentError

@@ -12,23 +12,19 @@ from dygraph.core import base, check, size_lists
 from dygraph.core.promotion import default_float
 from dygraph.core.sizes import Size
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import on_device, spelled
+from dygraph.functions.arguments import given_once, on_device, spelled
 
 __all__ = [
     "arange",
     "asarray",
-    "diag",
     "empty",
     "empty_like",
-    "eye",
     "full",
     "full_like",
     "linspace",
     "meshgrid",
     "ones",
     "ones_like",
-    "tril",
-    "triu",
     "zeros",
     "zeros_like",
 ]
@@ -115,12 +111,12 @@ def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False):
         fill_value = fill_value.item()
     if dtype is None and type(fill_value) in (bool, int):
         dtype = "bool" if type(fill_value) is bool else "int64"
-    made = _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
+    made = filled_with(shape, _text(fill_value, "full: fill_value"), dtype, "full")
     made = on_device(made, device, "full")
     return made.requires_grad_() if requires_grad else made
 
 
-def _filled(shape, text, dtype, owner):
+def filled_with(shape, text, dtype, owner):
     if size_lists.needs_variables(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
         attrs = {"dtype": float_type(dtype, owner), "str_value": text}
@@ -136,24 +132,52 @@ def zeros(shape, *sizes, dtype=None, device=None, requires_grad=False):
     The sizes may be single arguments, ``zeros(2, 3)``; the type may follow a list of sizes.
     With `requires_grad` the tensor gets a gradient.
 
+    Parameters
+    ----------
+    shape : int or list of int
+    *sizes : int
+        The sizes behind the first, where they stand without a list.
+    dtype : dtype, optional
+        None: the default type.
+    device : Place, optional
+    requires_grad : bool
+        Whether the Variable is a leaf that gathers a gradient.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.zeros([2, 3]).shape, dygraph.zeros(2, 3).shape
     ((2, 3), (2, 3))
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "zeros")
-    made = on_device(_filled(shape, "0", dtype, "zeros"), device, "zeros")
+    made = on_device(filled_with(shape, "0", dtype, "zeros"), device, "zeros")
     return made.requires_grad_() if requires_grad else made
 
 
 def ones(shape, *sizes, dtype=None, device=None, requires_grad=False):
     """A tensor of ones, by default float32. Arguments as for `zeros`.
 
+    Parameters
+    ----------
+    shape, *sizes, dtype, device, requires_grad
+        As for `zeros`.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.ones([2], "int32").tolist(), dygraph.ones(1, 2).tolist()
     ([1, 1], [[1.0, 1.0]])
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "ones")
-    made = on_device(_filled(shape, "1", dtype, "ones"), device, "ones")
+    made = on_device(filled_with(shape, "1", dtype, "ones"), device, "ones")
     return made.requires_grad_() if requires_grad else made
 
 
@@ -183,7 +207,7 @@ def empty(shape, *sizes, dtype=None, device=None):
     (2, 3)
     """
     shape, dtype = shape_and_type(shape, sizes, dtype, "empty")
-    return on_device(_filled(shape, "0", dtype, "empty"), device, "empty")
+    return on_device(filled_with(shape, "0", dtype, "empty"), device, "empty")
 
 
 def full_like(x, fill_value, dtype=None, *, device=None):
@@ -191,6 +215,21 @@ def full_like(x, fill_value, dtype=None, *, device=None):
 
     No gradient flows to `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Gives shape and place.
+    fill_value : number or Variable
+    dtype : dtype, optional
+        None: that of `x`.
+    device : Place, optional
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.full_like(dygraph.to_variable([1, 2]), 3).numpy().tolist()
     [3, 3]
@@ -218,6 +257,20 @@ def filled(x, value, what, attrs=()):
 def zeros_like(x, dtype=None, *, device=None):
     """Zeros of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Gives shape and place.
+    dtype : dtype, optional
+        None: that of `x`.
+    device : Place, optional
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.zeros_like(dygraph.to_variable([1, 2])).tolist()
     [0, 0]
@@ -254,6 +307,20 @@ def empty_like(x, dtype=None, *, device=None):
 def ones_like(x, dtype=None, *, device=None):
     """Ones of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Gives shape and place.
+    dtype : dtype, optional
+        None: that of `x`.
+    device : Place, optional
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.ones_like(dygraph.to_variable([5, 6]), dtype="float32").tolist()
     [1.0, 1.0]
@@ -293,6 +360,7 @@ _COUNTED = {
 }  # fmt: skip
 
 
+@given_once
 def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
     """``start, start + step, ...`` to before `stop`; one argument is the stop.
 
@@ -301,6 +369,12 @@ def arange(start=0, stop=None, step=1, dtype=None, *, device=None, **spellings):
     start, stop, step : int, float or Variable of one element
     dtype : dtype, optional
         Default: int64 for integers, float32 for floats.
+    device : Place, optional
+
+    Returns
+    -------
+    Variable
+        ``[ceil((stop - start) / step)]``
 
     Raises
     ------
@@ -337,6 +411,26 @@ def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, s
 
     ``steps`` is torch's name of `num`.
 
+    Parameters
+    ----------
+    start, stop : number or Variable
+    num : int
+        How many numbers.
+    dtype : dtype, optional
+        None: the default type.
+    device : Place, optional
+    endpoint : bool
+        Whether `stop` is the last number.
+    steps : int, optional
+        torch's name of `num`.
+
+    Returns
+    -------
+    Variable
+        ``[num]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -348,7 +442,7 @@ def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, s
     inner = dtype if dtype.is_floating else "float64"
     described = _described(start, stop, num)
     if type(num) is int and num == 0:
-        return on_device(_filled([0], "0", dtype, "linspace"), device, "linspace")
+        return on_device(filled_with([0], "0", dtype, "linspace"), device, "linspace")
     if not endpoint:
         stop = start + (stop - start) * (num - 1) / num
     out = ops.linspace(
@@ -358,101 +452,6 @@ def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, s
     )
     out = out if out.dtype == dtype else out.astype(dtype)
     return on_device(out, device, "linspace")
-
-
-def eye(n_rows=None, n_cols=None, dtype=None, *, k=0, device=None, **spellings):
-    """1 on diagonal `k`, 0 elsewhere; by default as many columns as rows.
-
-    >>> import dygraph
-    >>> dygraph.eye(2, 3).numpy().tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
-    """
-
-    if spellings:
-        n_rows, n_cols = spelled("eye", spellings, n_rows=n_rows, n_cols=n_cols)
-    k, dtype = check.integer(k, "eye: k"), float_type(dtype, "eye")
-
-    def size(value, what):
-        return value if _core.holds_symbol(value) else check.integer(value, f"eye: {what}", 0)
-
-    rows = size(n_rows, "n_rows")
-    columns = rows if n_cols is None else size(n_cols, "n_cols")
-    if k == 0:
-        made = ops.eye(num_rows=rows, num_columns=columns, dtype=dtype)
-    elif k >= columns or -k >= rows:
-        made = _filled([rows, columns], "0", dtype, "eye")
-    else:  # rows or columns of a greater one from k on
-        made = ops.eye(num_rows=rows + max(k, 0), num_columns=columns + max(-k, 0), dtype=dtype)
-        axis, size = (0, rows) if k > 0 else (1, columns)
-        made = ops.slice(made, axes=[axis], starts=[abs(k)], ends=[abs(k) + size])
-    return on_device(made, device, "eye")
-
-
-def diag(x, offset=0):
-    """A matrix with `x` on a diagonal, or the diagonal of a matrix `x`. Gradients flow.
-
-    Parameters
-    ----------
-    x : Variable
-        One axis, or two.
-    offset : int
-        The diagonal; positive above the main one.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> m = dygraph.diag(dygraph.to_variable([1.0, 2.0]))
-    >>> m.numpy().tolist(), dygraph.diag(m).numpy().tolist()
-    ([[1.0, 0.0], [0.0, 2.0]], [1.0, 2.0])
-    """
-    check.variable(x, "diag: x")
-    offset = check.integer(offset, "diag: offset")
-    below, above = max(-offset, 0), max(offset, 0)
-    if x.ndim == 1:
-        n = check.known_size(x, 0, "diag")
-        # rows of n + 1, reshaped to rows of n, move each first element on by one position
-        rows = ops.pad(ops.unsqueeze2(x, axes=[1]), paddings=[0, 0, 0, n])
-        flat = ops.slice(
-            ops.reshape2(rows, shape=[n * (n + 1)]), axes=[0], starts=[0], ends=[n * n]
-        )
-        square = ops.reshape2(flat, shape=[n, n])
-        return ops.pad(square, paddings=[below, above, above, below]) if offset else square
-    if x.ndim != 2:
-        raise InvalidArgumentError(f"diag: x must have one axis or two, got shape {list(x.shape)}")
-    rows, columns = (check.known_size(x, axis, "diag") for axis in (0, 1))
-    n = max(min(rows - below, columns - above), 0)
-    square = ops.slice(x, axes=[0, 1], starts=[below, above], ends=[below + n, above + n])
-    flat = ops.pad(ops.reshape2(square, shape=[n * n]), paddings=[0, n])
-    rows = ops.reshape2(flat, shape=[n, n + 1])
-    return ops.slice(rows, axes=[1], starts=[0], ends=[1], decrease_axis=[1])
-
-
-def tril(x, k=0, **spellings):
-    """`x` on and below diagonal `k` of its last two axes, 0 above it.
-
-    >>> import dygraph
-    >>> dygraph.tril(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
-    [[1, 0], [3, 4]]
-    """
-    return _triangle("tril", x, k, spellings)
-
-
-def triu(x, k=0, **spellings):
-    """`x` on and above diagonal `k` of its last two axes, 0 below it.
-
-    >>> import dygraph
-    >>> dygraph.triu(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
-    [[1, 2], [0, 4]]
-    """
-    return _triangle("triu", x, k, spellings)
-
-
-def _triangle(owner, x, k, spellings):
-    if spellings:
-        (k,) = spelled(owner, spellings, k=None if k == 0 else k)
-    if check.variable(x, f"{owner}: x").ndim < 2:
-        raise InvalidArgumentError(f"{owner}: x must have two axes, got shape {list(x.shape)}")
-    return ops.tril_triu(x, diagonal=check.integer(k, f"{owner}: k"), lower=owner == "tril")
 
 
 def asarray(obj, dtype=None, *, device=None, copy=None):

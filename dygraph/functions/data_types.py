@@ -51,6 +51,17 @@ def _type_of(value):
 def finfo(type, /):
     """The limits of a floating type, or of a Variable's.
 
+    Parameters
+    ----------
+    type : dtype or Variable
+
+    Returns
+    -------
+    FloatInfo
+        ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal``, ``dtype``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.finfo("float32").bits, dygraph.finfo(dygraph.float64).eps
     (32, 2.220446049250313e-16)
@@ -69,6 +80,17 @@ def finfo(type, /):
 def iinfo(type, /):
     """The limits of an integer type, or of a Variable's.
 
+    Parameters
+    ----------
+    type : dtype or Variable
+
+    Returns
+    -------
+    IntegerInfo
+        ``bits``, ``max``, ``min``, ``dtype``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.iinfo("uint8").max, dygraph.iinfo(dygraph.int16).min
     (255, -32768)
@@ -89,6 +111,10 @@ def isdtype(dtype, kind):
     kind : dtype, str or tuple of them
         A type; or 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
         'complex floating' or 'numeric'; one of a tuple suffices.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------
@@ -111,6 +137,17 @@ def isdtype(dtype, kind):
 def can_cast(from_, to, /):
     """Whether a type, or a Variable's, is promoted to another: whether all values have a place.
 
+    Parameters
+    ----------
+    from_ : dtype or Variable
+    to : dtype
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.can_cast("int32", "int64"), dygraph.can_cast("float64", "float32")
     (True, False)
@@ -128,6 +165,10 @@ def astype(x, dtype, /, *, copy=True, device=None):
     copy : bool
         False: `x` itself if it has the type.
     device : Place, optional
+
+    Returns
+    -------
+    Variable
 
     Examples
     --------

@@ -12,8 +12,8 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.core.promotion import floating, same_type
-from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.core.promotion import floating
+from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import operands, through_numpy, widened
 
 ops = _core.ops
@@ -37,6 +37,39 @@ def _named(name, function, doc):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
+
+
+def _sections(what):
+    """The sections between the first line of a docstring and its example."""
+    return f"""
+    Parameters
+    ----------
+    {what}
+
+    Returns
+    -------
+    Variable
+        {{}}.
+
+    Examples
+    --------
+    """
+
+
+_ONE = _sections("x : Variable\n        Any shape.")
+_TWO = _sections("x1, x2 : Variable, array or number\n        Their shapes broadcast.")
+
+
+def _described(sections, result):
+    """A decorator that puts the sections in front of the example."""
+
+    def changed(function):
+        if function.__doc__:  # not under python -OO
+            what, example = function.__doc__.split("\n\n    >>>", 1)
+            function.__doc__ = f"{what}\n{sections.format(result)}>>>{example}"
+        return function
+
+    return changed
 
 
 def _unary(name, op, what, of, result, kind="float"):
@@ -109,6 +142,7 @@ isnan = _unary(
 )
 
 
+@_described(_ONE, "Of the type of `x`")
 def negative(x, /):
     """``-x``, element by element.
 
@@ -119,6 +153,7 @@ def negative(x, /):
     return -check.variable(x, "negative: x")
 
 
+@_described(_ONE, "Of the type of `x`")
 def positive(x, /):
     """A copy of `x`, which gradients flow through.
 
@@ -129,6 +164,7 @@ def positive(x, /):
     return ops.assign(check.variable(x, "positive: x"))
 
 
+@_described(_ONE, "Of the type of `x`")
 def trunc(x, /):
     """The integer part: rounded toward 0.
 
@@ -147,7 +183,8 @@ def _float_function(name, compute):
     def function(x, /):
         return widened(compute, floating(check.variable(x, f"{name}: x")))
 
-    return _named(name, function, compute.__doc__)
+    _named(name, function, compute.__doc__)
+    return _described(_ONE, "Of the type of `x`; integers give float32")(function)
 
 
 def _far(x):
@@ -205,6 +242,7 @@ def _has_sign(x):
     )
 
 
+@_described(_ONE, "bool")
 def signbit(x, /):
     """Whether the sign is negative, element by element; -0.0 has it. A NaN counts as positive.
 
@@ -216,6 +254,7 @@ def signbit(x, /):
     return widened(_has_sign, x) if x.dtype.is_floating else x < 0
 
 
+@_described(_ONE, "bool")
 def logical_not(x, /):
     """Whether an element is False or 0.
 
@@ -226,6 +265,7 @@ def logical_not(x, /):
     return ops.logical_not(truth(check.variable(x, "logical_not: x")))
 
 
+@_described(_ONE, "Of the type of `x`")
 def bitwise_invert(x, /):
     """``~x``, every bit of an integer or bool changed.
 
@@ -335,7 +375,7 @@ def _of_bits(name, compute, sign, result):
     >>> dygraph.{name}(dygraph.asarray([6, 1]), 3).tolist()
     {result}
     """
-    return _named(name, function, doc)
+    return _described(_TWO, "Of the promoted type")(_named(name, function, doc))
 
 
 bitwise_and = _of_bits("bitwise_and", operator.and_, "&", "[2, 1]")
@@ -356,7 +396,7 @@ def _logical(name, op, what, result):
     >>> dygraph.{name}(x, True).tolist()
     {result}
     """
-    return _named(name, function, doc)
+    return _described(_TWO, "bool")(_named(name, function, doc))
 
 
 logical_and = _logical("logical_and", "logical_and", "Whether both are True", "[True, False]")
@@ -377,6 +417,7 @@ def _shifted(name, x, bits):
     return x, bits, powers[bits], dtype
 
 
+@_described(_TWO, "Of the promoted type")
 def bitwise_left_shift(x1, x2, /):
     """``x1 << x2`` of integers: the bits moved up, zeros from below.
 
@@ -388,6 +429,7 @@ def bitwise_left_shift(x1, x2, /):
     return (x * power).astype(dtype)
 
 
+@_described(_TWO, "Of the promoted type")
 def bitwise_right_shift(x1, x2, /):
     """``x1 >> x2`` of integers: divided by ``2 ** x2``, rounded down.
 
@@ -408,7 +450,8 @@ def _float_pair(name, compute):
     def function(x1, x2, /):
         return widened(compute, *map(floating, operands(name, x1, x2)))
 
-    return _named(name, function, compute.__doc__)
+    _named(name, function, compute.__doc__)
+    return _described(_TWO, "Of the promoted type; integers give float32")(function)
 
 
 def _larger_first(x, y):
@@ -483,6 +526,7 @@ logaddexp = _float_pair("logaddexp", _logaddexp)
 copysign = _float_pair("copysign", _copysign)
 
 
+@_described(_TWO, "Of the promoted type")
 def nextafter(x1, x2, /):
     """The next float from `x1` towards `x2`. No gradient flows through it.
 
@@ -496,80 +540,3 @@ def nextafter(x1, x2, /):
             f"nextafter: x1 and x2 must be float16, float32 or float64, got {x1.dtype.name}"
         )
     return through_numpy(np.nextafter, "nextafter", x1, x2)
-
-
-# Choices ------------------------------------------------------------------------------------------
-
-
-def clip(x, min=None, max=None):
-    """`x` where it lies between `min` and `max`, else the bound. Gradients flow inside.
-
-    Parameters
-    ----------
-    x : Variable
-    min, max : Variable, array or number, optional
-        None: no bound.
-
-    Returns
-    -------
-    Variable
-
-    Raises
-    ------
-    InvalidArgumentError
-        For numbers of which `min` is the greater.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.clip(dygraph.asarray([-2.0, 0.5, 3.0]), -1, 1).tolist()
-    [-1.0, 0.5, 1.0]
-    """
-    check.variable(x, "clip: x")
-    for bound, what in ((min, "min"), (max, "max")):
-        if isinstance(bound, (str, list, tuple)):
-            raise ArgumentTypeError(f"clip: {what} must be a number, got {kind_of(bound)}")
-    if type(min) in (int, float) and type(max) in (int, float):
-        check.number(max, "clip: max", min)
-    if min is None and max is None:
-        return ops.assign(x)
-    x = x if min is None else maximum(x, min)
-    return x if max is None else minimum(x, max)
-
-
-def where(condition, x=None, y=None):
-    """`x` where `condition` is True, else `y`, element by element.
-
-    Parameters
-    ----------
-    condition : Variable
-        bool.
-    x, y : Variable, array_like or number
-        The shapes of all three broadcast.
-
-    Returns
-    -------
-    Variable
-        Of the promoted type of `x` and `y`.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For a `condition` of numbers, and without `x` and `y`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([-1.0, 2.0])
-    >>> dygraph.where(x > 0, x, 0.0).tolist()
-    [0.0, 2.0]
-    """
-    if x is None or y is None:
-        raise ArgumentTypeError(
-            "where: condition, x and y must be given. The places of the elements that are True are "
-            "dygraph.nonzero(condition, as_tuple=True)"
-        )
-    check.variable(condition, "where: condition")
-    if isinstance(x, Variable) or isinstance(y, Variable):
-        return ops.where(condition, *operands("where", x, y))
-    return ops.where(condition, *same_type([x, y]))

@@ -8,13 +8,14 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check, size_lists, sizes
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions.arguments import countable, numbers, spelled
+from dygraph.functions.arguments import countable, given_once, numbers, spelled
 from dygraph.functions.manipulation import flatten
 
 ops = _core.ops
 Variable = _core.Variable
 
 
+@given_once
 def tile(x, repetitions=None, **spellings):
     """`x` repeated along each axis, as NumPy's tile.
 
@@ -65,6 +66,18 @@ def _tiled(x, times):
 def expand(x, shape):
     """`x` broadcast to `shape` by NumPy's rule; -1 keeps the size of an axis.
 
+    Parameters
+    ----------
+    x : Variable
+    shape : list of int
+        -1 keeps the size of `x`.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.expand(dygraph.zeros([3, 1]), [2, -1, 4]).shape
     (2, 3, 4)
@@ -124,6 +137,17 @@ def broadcast_to(x, shape):
 def expand_as(x, y):
     """`x` broadcast to the shape of `y`.
 
+    Parameters
+    ----------
+    x, y : Variable
+        The shape of `y` is taken.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
@@ -172,6 +196,17 @@ def broadcast_tensors(inputs):
 def broadcast_arrays(*arrays):
     """The Variables, all broadcast to their common shape, as a list.
 
+    Parameters
+    ----------
+    *arrays : Variable
+
+    Returns
+    -------
+    list of Variable
+        All of one shape.
+
+    Examples
+    --------
     >>> import dygraph
     >>> a, b = dygraph.broadcast_arrays(dygraph.zeros(3, 1), dygraph.zeros(2))
     >>> a.shape, b.shape
@@ -190,6 +225,10 @@ def repeat(x, repeats, axis=None):
         One number for all elements, or one for each. torch's ``x.repeat`` is `tile`.
     axis : int, optional
         None: of all elements in one axis.
+
+    Returns
+    -------
+    Variable
 
     Examples
     --------
@@ -210,6 +249,7 @@ def repeat(x, repeats, axis=None):
     return ops.index_select(x, _core.literal(index), dim=axis)
 
 
+@given_once
 def repeat_interleave(x, repeats, axis=None, **spellings):
     """Each element along an axis repeated several times: `repeat`, by torch's and Paddle's name.
 

@@ -6,7 +6,7 @@ import operator
 from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import InvalidArgumentError
-from dygraph.functions.arguments import operands, spelled, widened
+from dygraph.functions.arguments import given_once, operands, spelled, widened
 
 ops = _core.ops
 Variable = _core.Variable
@@ -19,8 +19,8 @@ def _matmul(x1, x2, /, **transposed):
     ----------
     x1, x2 : Variable
         One with one axis is a row on the left and a column on the right.
-    transpose_x, transpose_y : bool
-        Exchange the last two axes of `x1` or `x2` first.
+    **transposed : bool
+        ``transpose_x``, ``transpose_y``: exchange the last two axes of `x1` or `x2` first.
 
     Returns
     -------
@@ -52,6 +52,18 @@ matmul = _core.quick_function("(x1, x2, /, **transposed)", "matmul_v2", _matmul)
 def matrix_transpose(x, /):
     """The matrices of the last two axes transposed.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[..., m, n]``
+
+    Returns
+    -------
+    Variable
+        ``[..., n, m]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.matrix_transpose(dygraph.zeros(2, 3, 4)).shape
     (2, 4, 3)
@@ -64,7 +76,8 @@ def matrix_transpose(x, /):
     return ops.transpose2(x, axis=[*range(rank - 2), rank - 1, rank - 2])
 
 
-def tensordot(x1, x2, /, axes=2, *, dims=None):
+@given_once
+def tensordot(x1, x2, /, axes=2, **spellings):
     """The sums of products over axes of both.
 
     Parameters
@@ -72,8 +85,8 @@ def tensordot(x1, x2, /, axes=2, *, dims=None):
     x1, x2 : Variable
     axes : int or pair of lists of int
         How many: the last of `x1` with the first of `x2`. Or which: of `x1`, and of `x2`.
-    dims : int or pair of lists of int, optional
-        Torch's name of `axes`.
+    **spellings : object
+        ``dims``, another name of `axes`.
 
     Returns
     -------
@@ -91,8 +104,8 @@ def tensordot(x1, x2, /, axes=2, *, dims=None):
     >>> dygraph.tensordot(dygraph.ones(2, 3), dygraph.ones(3, 4), axes=1).shape
     (2, 4)
     """
-    if dims is not None:
-        (axes,) = spelled("tensordot", {"axes": dims}, axes=None if axes == 2 else axes)
+    if spellings:
+        (axes,) = spelled("tensordot", spellings, axes=axes)
     x1, x2 = operands("tensordot", x1, x2)
     if hasattr(axes, "__len__"):
         left, right = (list(i) if hasattr(i, "__len__") else [i] for i in axes)
@@ -129,6 +142,19 @@ def _ordered(x, axes):
 def vecdot(x1, x2, /, *, axis=-1):
     """The sums of ``x1 * x2`` along an axis; the other axes broadcast.
 
+    Parameters
+    ----------
+    x1, x2 : Variable
+        Their shapes broadcast.
+    axis : int
+        The axis that the sums take away.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.vecdot(dygraph.asarray([[1, 2], [3, 4]]), dygraph.asarray([1, 10])).tolist()
     [21, 43]

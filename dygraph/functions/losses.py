@@ -61,6 +61,19 @@ def square_error_cost(input, label):
 def mse_loss(input, label, reduction="mean"):
     """The mean of ``(input - label)^2``; arguments as of `square_error_cost`.
 
+    Parameters
+    ----------
+    input, label : Variable
+        Their shapes broadcast.
+    reduction : str
+        ``'mean'``, ``'sum'`` or ``'none'``.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
     >>> dygraph.ops.mse_loss(x, y).item()
@@ -107,6 +120,10 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
         Factors of the difference and of the loss, both or none.
     sigma : float, optional
         The square ends at ``1 / sigma^2``; None is 1.
+
+    Returns
+    -------
+    Variable
 
     Examples
     --------
@@ -468,6 +485,10 @@ def dice_loss(input, label, epsilon=1e-5):
         ``[N, ..., 1]`` integers.
     epsilon : float
         Added to the denominator.
+
+    Returns
+    -------
+    Variable
 
     Examples
     --------

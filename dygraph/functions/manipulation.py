@@ -3,22 +3,16 @@
 Most are also methods of Variable. Gradients flow through all that keep the elements.
 """
 
-import math
-
 from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.core import check
-from dygraph.core.promotion import same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    kind_of,
 )
-from dygraph.functions.arguments import countable, numbers, spelled
+from dygraph.functions.arguments import given_once, numbers, spelled
 
 __all__ = [
-    "chunk",
-    "concat",
     "cumsum",
     "expand_dims",
     "flatten",
@@ -27,15 +21,11 @@ __all__ = [
     "permute_dims",
     "reshape",
     "roll",
-    "split",
     "squeeze",
-    "stack",
     "swapaxes",
     "t",
     "transpose",
-    "unbind",
     "unsqueeze",
-    "unstack",
 ]
 
 ops = _core.ops
@@ -56,11 +46,25 @@ def _axes(axis, what):
 # Shape --------------------------------------------------------------------------------------------
 
 
+@given_once
 def squeeze(x, axis=None, **spellings):
     """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
     InvalidArgumentError for an axis of another size, which torch and Paddle leave in place.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int or list of int, optional
+        Axes of size 1. None: all of them.
+
+    Returns
+    -------
+    Variable
+        `x` without these axes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
@@ -90,9 +94,23 @@ def squeeze(x, axis=None, **spellings):
     )
 
 
+@given_once
 def unsqueeze(x, axis=None, **spellings):
     """`x` with axes of one element inserted, one after the other. Shares storage.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int or list of int
+        Where the new axes stand in the result.
+
+    Returns
+    -------
+    Variable
+        `x` with new axes of size 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
     (1, 2, 1)
@@ -109,6 +127,19 @@ def unsqueeze(x, axis=None, **spellings):
 def expand_dims(x, axis):
     """`x` with an axis of one element at the position `axis` of the result. Shares storage.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Variable
+        `x` with a new axis of size 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.expand_dims(dygraph.zeros([2]), 0).shape
     (1, 2)
@@ -122,6 +153,18 @@ def expand_dims(x, axis):
 def permute_dims(x, axes):
     """The axes of `x` in another order.
 
+    Parameters
+    ----------
+    x : Variable
+    axes : list of int
+        For each axis of the result, which one of `x` it is.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.permute_dims(dygraph.zeros(2, 3, 4), (2, 0, 1)).shape
     (4, 2, 3)
@@ -148,6 +191,11 @@ def reshape(x, shape, *, copy=None):
         the size of its axis.
     copy : bool, optional
         A result never shares what is written; False is accepted, too.
+
+    Returns
+    -------
+    Variable
+        The elements of `x` in their order.
 
     Raises
     ------
@@ -185,6 +233,18 @@ def _of_no_elements(x, shape):
 def flatten(x, start_axis=0, stop_axis=-1):
     """`x` with the axes from `start_axis` to `stop_axis` joined into one. Shares storage.
 
+    Parameters
+    ----------
+    x : Variable
+    start_axis, stop_axis : int
+        The first and the last of the axes that become one.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.flatten(dygraph.zeros([2, 3, 4]), 1).shape
     (2, 12)
@@ -199,6 +259,18 @@ def flatten(x, start_axis=0, stop_axis=-1):
 def t(x):
     """The transpose of a matrix; Variables with fewer axes are unchanged.
 
+    Parameters
+    ----------
+    x : Variable
+        Two axes at most.
+
+    Returns
+    -------
+    Variable
+        The transposed matrix; a vector as it is.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.t(dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [[1.0, 3.0], [2.0, 4.0]]
@@ -211,6 +283,18 @@ def t(x):
 def swapaxes(x, axis1, axis2):
     """`x` with two axes exchanged.
 
+    Parameters
+    ----------
+    x : Variable
+    axis1, axis2 : int
+
+    Returns
+    -------
+    Variable
+        `x` with these two axes in each other's place.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.swapaxes(dygraph.zeros([2, 3, 4]), 0, -1).shape
     (4, 3, 2)
@@ -269,80 +353,24 @@ def moveaxis(x, source, destination):
 # Pieces -------------------------------------------------------------------------------------------
 
 
-def _one_type(arrays, owner):
-    """A list of Variables of one type: of the promoted one where they differ."""
-    if not isinstance(arrays, (list, tuple)):
-        raise ArgumentTypeError(
-            f"{owner}: arrays must be a list, got {kind_of(arrays)}. Write {owner}([x, y])"
-        )
-    if not arrays:
-        raise InvalidArgumentError(
-            f"{owner}: arrays must be a list of at least one Variable, got an empty one"
-        )
-    for i, x in enumerate(arrays):
-        if not isinstance(x, Variable):
-            check.variable(x, f"{owner}: arrays[{i}]")
-    dtype = arrays[0].dtype
-    return arrays if all(x.dtype is dtype for x in arrays) else same_type(arrays)
-
-
-def concat(arrays=None, axis=0, **spellings):
-    """The Variables in a list, concatenated along an axis; None: laid flat. Types are promoted.
-
-    >>> import dygraph
-    >>> dygraph.concat([dygraph.zeros([2, 3]), dygraph.ones([1, 3])]).shape
-    (3, 3)
-    """
-    if spellings:
-        arrays, axis = _listed("concat", arrays, axis, spellings)
-    arrays = _one_type(arrays, "concat")
-    if axis is None:
-        arrays, axis = [ops.reshape2(x, shape=[-1]) for x in arrays], 0
-    return ops.concat(arrays, axis=check.integer(axis, "concat: axis"))
-
-
-def _listed(owner, arrays, axis, spellings):
-    """Paddle's and torch's names for a list of Variables."""
-    for name in ("x", "tensors", "inputs", "input"):
-        if arrays is None and name in spellings:
-            arrays = spellings.pop(name)
-    (axis,) = spelled(owner, spellings, axis=axis or None) if spellings else (axis,)
-    return arrays, 0 if axis is None and spellings else axis
-
-
-def stack(arrays=None, axis=0, **spellings):
-    """The Variables in a list along a new axis. Types are promoted.
-
-    >>> import dygraph
-    >>> dygraph.stack([dygraph.zeros([3]), dygraph.ones([3])], axis=1).shape
-    (3, 2)
-    """
-    if spellings:
-        arrays, axis = _listed("stack", arrays, axis, spellings)
-    return ops.stack(_one_type(arrays, "stack"), axis=check.integer(axis, "stack: axis"))
-
-
-def unstack(x, axis=0, num=None):
-    """The elements of `x` along an axis, without it, as a tuple.
-
-    >>> import dygraph
-    >>> [column.tolist() for column in dygraph.unstack(dygraph.eye(2, 3), axis=1)]
-    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
-    """
-    if num is None:
-        if countable(x, axis, "unstack") == 0:
-            return ()
-    made = ops.unstack(
-        x,
-        axis=check.integer(axis, "unstack: axis"),
-        num=0 if num is None else check.integer(num, "unstack: num", 1),
-    )
-    return tuple(made)
-
-
+@given_once
 def transpose(x, axes=None, *others, **spellings):
     """The axes in another order; None: reversed.
 
+    Parameters
+    ----------
+    x : Variable
+    axes : int or list of int, optional
+        For each axis of the result, which one of `x` it is. None: in reverse order.
+    *others : int
+        The numbers behind the first, where they stand without a list.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.transpose(dygraph.zeros(2, 3, 4), [2, 0, 1]).shape
     (4, 2, 3)
@@ -358,140 +386,26 @@ def transpose(x, axes=None, *others, **spellings):
     return x.transpose() if axes is None else x.transpose(list(axes))
 
 
-def unbind(x, axis=0, **spellings):
-    """The elements of `x` along an axis, without it.
-
-    Parameters
-    ----------
-    x : Variable
-        At least one axis, any type.
-    axis : int, default 0
-        Negative ones count from the end.
-    **spellings : object
-        ``dim``, another name of `axis`.
-
-    Returns
-    -------
-    list of Variable
-        As many as the size of the axis.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    if spellings:
-        (axis,) = spelled("unbind", spellings, axis=axis or None)
-    countable(x, axis, "unbind")
-    return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
-
-
-_PARTS = (
-    "split() takes num=, the number of parts, or sizes=, a list of their sizes: {0}num=2), "
-    "{0}sizes=[1, 2]). torch reads a bare number as the size of a part, NumPy and Paddle as the "
-    "number of parts; NumPy reads a list as the places of cuts"
-)
-
-
-def split_method(self, sizes=None, axis=0, *, num=None, **spellings):
-    """`dygraph.split` of this variable; sizes may stand first, as in torch and Paddle.
-
-    >>> import dygraph
-    >>> [p.tolist() for p in dygraph.arange(3).split([1, 2])]
-    [[0], [1, 2]]
-    """
-    if sizes is not None and not isinstance(sizes, (list, tuple)):
-        raise ArgumentTypeError(_PARTS.format("x.split("))
-    return split(self, num=num, sizes=sizes, axis=axis, **spellings)
-
-
-def split(x, /, *places, num=None, sizes=None, axis=0, **spellings):
-    """The list of consecutive parts of `x` along an axis.
-
-    Parameters
-    ----------
-    x : Variable
-    num : int
-        The number of equal parts.
-    sizes : list of int
-        The sizes of the parts, of which one may be -1: the rest. Either is given, by name.
-    axis : int
-
-    Raises
-    ------
-    ArgumentTypeError
-        For a number or a list without a name, which libraries read in three ways.
-    InvalidArgumentError
-        If the axis cannot be divided so.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.arange(6)
-    >>> [p.tolist() for p in dygraph.split(x, sizes=[2, -1])]
-    [[0, 1], [2, 3, 4, 5]]
-    >>> len(dygraph.split(x, num=3))
-    3
-    """
-    if places:
-        raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
-    if "num_or_sections" in spellings:  # only Paddle has this name
-        given = spellings.pop("num_or_sections")
-        num, sizes = (num, given) if isinstance(given, (list, tuple)) else (given, sizes)
-    if spellings:
-        (axis,) = spelled("split", spellings, axis=axis or None)
-    if (num is None) == (sizes is None):
-        raise ArgumentTypeError(_PARTS.format("dygraph.split(x, "))
-    axis = check.integer(axis, "split: axis")
-    if sizes is None:
-        return ops.split(x, num=check.integer(num, "split: num", 1), axis=axis)
-    if not isinstance(sizes, (list, tuple)):
-        raise ArgumentTypeError(f"split: sizes must be a list, got {kind_of(sizes)}")
-    sizes = [check.integer(n, "split: a size", -1) for n in sizes]
-    return ops.split(x, sections=sizes, axis=axis)
-
-
-def chunk(x, chunks, axis=0, **spellings):
-    """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
-
-    Parameters
-    ----------
-    x : Variable
-        At least one axis, any type.
-    chunks : int
-        How many parts at most.
-    axis : int, default 0
-        Negative ones count from the end.
-    **spellings : object
-        ``dim``, another name of `axis`.
-
-    Returns
-    -------
-    list of Variable
-        The parts, of the type of `x`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
-    [3, 3, 1]
-    """
-    if spellings:
-        (axis,) = spelled("chunk", spellings, axis=axis or None)
-    axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
-    n = countable(x, axis, "chunk")
-    size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
-    sizes = [min(size, n - begin) for begin in range(0, n, size)] or [0]
-    return ops.split(x, sections=sizes, axis=axis)
-
-
 # Order --------------------------------------------------------------------------------------------
 
 
+@given_once
 def flip(x, axis=None, **spellings):
     """`x` with some axes reversed; None: all.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int or list of int, optional
+        None: all axes.
+
+    Returns
+    -------
+    Variable
+        The elements in reverse order along these axes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.flip(dygraph.arange(3), 0).numpy().tolist()
     [2, 1, 0]
@@ -504,6 +418,7 @@ def flip(x, axis=None, **spellings):
     return ops.flip(x, dims=axes) if axes else ops.assign(x)
 
 
+@given_once
 def roll(x, shift=None, axis=None, **spellings):
     """`x` with its elements rolled along some axes, from the end to the front.
 
@@ -514,6 +429,11 @@ def roll(x, shift=None, axis=None, **spellings):
         By how many places; one number for all axes, or one for each.
     axis : int or list of int, optional
         None: of the elements laid flat.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
 
     Examples
     --------
@@ -532,9 +452,25 @@ def roll(x, shift=None, axis=None, **spellings):
     return ops.roll(x, shifts=shift, dims=axes)
 
 
+@given_once
 def cumsum(x, axis=None, dtype=None, **spellings):
     """Cumulative sums along an axis, or of the flattened elements without one.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int, optional
+        None: of all elements, laid flat.
+    dtype : dtype, optional
+        The type of the sums.
+
+    Returns
+    -------
+    Variable
+        Each element is the sum of those up to it.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.cumsum(dygraph.arange(4)).numpy().tolist()
     [0, 1, 3, 6]

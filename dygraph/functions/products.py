@@ -8,7 +8,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import given_once, spelled
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -125,12 +125,26 @@ def mv(x, vec):
     return ops.matmul_v2(x, vec)
 
 
+@given_once
 def cross(x, y, /, *places, axis=None, **spellings):
     """The vector product along an axis of three elements, by name.
 
     It may be left out where one axis has three: NumPy takes the last one, torch and Paddle the
     first of three.
 
+    Parameters
+    ----------
+    x, y : Variable
+        Of one type and shape.
+    axis : int, optional
+        An axis of size 3. None: the only one.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> a, b = dygraph.to_variable([1.0, 0.0, 0.0]), dygraph.to_variable([0.0, 1.0, 0.0])
     >>> dygraph.cross(a, b).numpy()
@@ -153,6 +167,22 @@ def cross(x, y, /, *places, axis=None, **spellings):
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal of the matrices along two axes.
 
+    Parameters
+    ----------
+    x : Variable
+        Two axes at least.
+    offset : int
+        Which diagonal: above the main one if positive.
+    axis1, axis2 : int
+        The axes of the matrices.
+
+    Returns
+    -------
+    Variable
+        The sums of the diagonals, without these axes.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.trace(dygraph.eye(3)).numpy().item()
     3.0
@@ -191,6 +221,7 @@ def dot_method(self, y):
     return ops.dot(self, y)
 
 
+@given_once
 def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     """``(sum |x|^p)^(1/p)`` over an axis, several, or all. The gradient is 0 where the norm is 0.
 
@@ -226,7 +257,7 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     array([5., 5.], dtype=float32)
     """
     if spellings:
-        axis, keepdim = spelled("norm", spellings, axis=axis, keepdims=keepdim)
+        axis, keepdim = spelled("norm", spellings, axis=axis, keepdim=keepdim)
     over = _over(x, axis, "norm")
     if isinstance(p, str):
         check.choice(p, ("fro",), "norm: p")
@@ -248,6 +279,7 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
 
 
+@given_once
 def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
     """The element in the middle of an axis or of all.
 
@@ -359,6 +391,18 @@ def cdist(x, y, p=2.0):
 def lerp(x, y, weight):
     """``x + weight * (y - x)``: `x` for weight 0, `y` for weight 1.
 
+    Parameters
+    ----------
+    x, y : Variable
+    weight : Variable or float
+        0 gives `x`, 1 gives `y`.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([0.0, 10.0]), dygraph.to_variable([4.0, 20.0])
     >>> dygraph.lerp(x, y, 0.25).tolist()

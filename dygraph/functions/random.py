@@ -3,7 +3,7 @@
 from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import given_once, spelled
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of
 
 ops = _core.ops
@@ -84,6 +84,17 @@ def randn(shape, *sizes, dtype=None, requires_grad=False):
 
     The sizes may be single arguments: ``randn(2, 3)``.
 
+    Parameters
+    ----------
+    shape, *sizes, dtype, requires_grad
+        As for `rand`.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.randn([2, 3]).shape
     (2, 3)
@@ -93,6 +104,7 @@ def randn(shape, *sizes, dtype=None, requires_grad=False):
     return made.requires_grad_() if requires_grad else made
 
 
+@given_once
 def normal(mean=0.0, std=1.0, shape=None, **spellings):
     """Random numbers of the normal distribution.
 
@@ -131,6 +143,20 @@ def normal(mean=0.0, std=1.0, shape=None, **spellings):
 def randint(low=0, high=None, shape=(1,), dtype=None):
     """Integers drawn from low, ..., high - 1; with one bound, from 0, ..., low - 1.
 
+    Parameters
+    ----------
+    low, high : int
+        Numbers from `low` to below `high`; of ``randint(n)`` from 0 to below n.
+    shape : list of int
+    dtype : dtype, optional
+        None: int64.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> r = dygraph.randint(3, 5, [100]).numpy()
     >>> sorted(set(r.tolist()))
@@ -156,6 +182,19 @@ def randint(low=0, high=None, shape=(1,), dtype=None):
 def randperm(n, dtype=None):
     """The integers 0 to n - 1 in random order.
 
+    Parameters
+    ----------
+    n : int
+    dtype : dtype, optional
+        None: int64.
+
+    Returns
+    -------
+    Variable
+        ``[n]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> sorted(dygraph.randperm(4).numpy().tolist())
     [0, 1, 2, 3]
@@ -172,6 +211,18 @@ def bernoulli(x):
 
     InvalidArgumentError for a probability outside [0, 1].
 
+    Parameters
+    ----------
+    x : Variable
+        Probabilities.
+
+    Returns
+    -------
+    Variable
+        0 or 1, of the shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.bernoulli(dygraph.to_variable([0.0, 1.0])).tolist()
     [0.0, 1.0]

@@ -8,7 +8,7 @@ from dygraph.core import check
 from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import arguments
-from dygraph.functions.arguments import spelled, widened
+from dygraph.functions.arguments import given_once, given_twice, spelled, widened
 
 __all__ = [
     "all",
@@ -121,7 +121,7 @@ def _reduction(name):
         x = _summed(x, dtype) if prepare is _summed else prepare(x) if prepare else x
         return _of(operator, x, axis, _kept(keepdims, name), name)
 
-    return _named(function, name)
+    return given_once(_named(function, name))
 
 
 def _quick(slow):
@@ -138,9 +138,11 @@ def _by_name(name):
     def function(x, /, *places, axis=None, keepdims=False, **spellings):
         if places or "dim" in spellings or "other" in spellings:
             raise _unnamed(name, places, spellings)
-        return quick(x, axis, keepdims, **spellings)
+        if spellings:
+            axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
+        return quick(x, axis, keepdims)
 
-    return _named(function, name)
+    return given_once(_named(function, name))
 
 
 def _truth(name):
@@ -159,7 +161,7 @@ def _truth(name):
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
         return _of(operator, _truths(x), axis, _kept(keepdims, name), name)
 
-    return _named(function, name)
+    return given_once(_named(function, name))
 
 
 def _named(function, name):
@@ -243,6 +245,7 @@ _BY_N = "NumPy divides by n, torch and Paddle by n - 1"
 _NONE_GIVEN = float("0")  # compared by identity: a 0 that is written counts as given
 
 
+@given_once
 def var(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spellings):
     """The variance over `axis`: the sum of ``(x - mean)^2``, divided by ``n - correction``.
 
@@ -273,9 +276,22 @@ def var(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spel
     return _variance("var", x, axis, correction, keepdims)
 
 
+@given_once
 def std(x, /, *places, axis=None, correction=_NONE_GIVEN, keepdims=False, **spellings):
     """The standard deviation, the square root of `var`, whose arguments it takes.
 
+    Parameters
+    ----------
+    x, axis, correction, keepdims
+        As for `var`.
+
+    Returns
+    -------
+    Variable
+        float32, or the floating type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([1.0, 3.0])
     >>> dygraph.std(x).item(), dygraph.std(dygraph.arange(1, 6, 2), correction=1).item()
@@ -293,13 +309,11 @@ def _said(name, places, spellings, axis, correction, keepdims):
         raise InvalidArgumentError(
             f"{name}: {_BY_N}. Write axis= by name, and correction=0 or correction=1"
         )
-    given = None if correction is _NONE_GIVEN else correction
     if places:
-        spellings["dim"] = places[0]
-    axis, correction, keepdims = spelled(
-        name, spellings, axis=axis, correction=given, keepdims=keepdims
-    )
-    return axis, 0.0 if correction is None else correction, keepdims
+        if axis is not None or "dim" in spellings:
+            raise given_twice(name, "axis", "axis" if axis is not None else "dim")
+        (axis,) = places
+    return spelled(name, spellings, axis=axis, correction=correction, keepdims=keepdims)
 
 
 def _variance(owner, x, axis, correction, keepdims):
@@ -362,24 +376,21 @@ def _either(function):
                     f"{name}: behind the axis arguments must have names: correction=, keepdims="
                 )
             (axis,) = places
-        if correction is None:
-            if not spellings.keys() & {"unbiased", "ddof"}:
-                raise InvalidArgumentError(
-                    f"{name}: {_BY_N}. Write x.{name}(correction=0) or x.{name}(correction=1), or "
-                    f"dygraph.{name}(x), which divides by n"
-                )
-            correction = _NONE_GIVEN
-        elif spellings:  # `dim` beside a correction
+        if correction is None and not spellings.keys() & {"unbiased", "ddof"}:
+            raise InvalidArgumentError(
+                f"{name}: {_BY_N}. Write x.{name}(correction=0) or x.{name}(correction=1), or "
+                f"dygraph.{name}(x), which divides by n"
+            )
+        if spellings:
             axis, correction, keepdims = spelled(
                 name, spellings, axis=axis, correction=correction, keepdims=keepdims
             )
-            spellings = {}
-        return function(self, axis=axis, correction=correction, keepdims=keepdims, **spellings)
+        return function(self, axis=axis, correction=correction, keepdims=keepdims)
 
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = f"`dygraph.{name}` of this variable; `correction` or `unbiased` must be given."
-    return method
+    return given_once(method)
 
 
 METHODS["var"], METHODS["std"] = _either(var), _either(std)
@@ -388,15 +399,33 @@ METHODS["var"], METHODS["std"] = _either(var), _either(std)
 # Counts, sums and differences along an axis -------------------------------------------------------
 
 
+@given_once
 def count_nonzero(x, axis=None, keepdims=False, **spellings):
     """The number of elements that are not 0 or False, over `axis`. int64.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int or list of int, optional
+        None: all axes.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Variable
+        int64.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.count_nonzero(dygraph.asarray([[1, 0], [2, 3]]), axis=1).tolist()
     [1, 2]
     """
     check.variable(x, "count_nonzero: x")
-    return sum(_truths(x).astype("int64"), axis, keepdims, **spellings)
+    if spellings:
+        axis, keepdims = spelled("count_nonzero", spellings, axis=axis, keepdims=keepdims)
+    return sum(_truths(x).astype("int64"), axis, keepdims)
 
 
 def _line(x, axis, owner):
@@ -417,6 +446,7 @@ def _with_initial(x, made, axis, value):
     return ops.concat([ops.fill_any_like(first, value=float(value)), made], axis=axis)
 
 
+@given_once
 def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellings):
     """The sums of the first elements along `axis`.
 
@@ -429,6 +459,11 @@ def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellin
         The type of the result. Default: that of `x`; bools and integers give int64.
     include_initial : bool
         True: a 0 comes first, so the axis grows by 1.
+
+    Returns
+    -------
+    Variable
+        Each element is the sum of those up to it.
 
     Examples
     --------
@@ -443,9 +478,22 @@ def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellin
     return _with_initial(x, made, axis, "0") if include_initial else made
 
 
+@given_once
 def cumulative_prod(x, axis=None, *, dtype=None, include_initial=False, **spellings):
     """The products of the first elements along `axis`. Arguments as for `cumulative_sum`.
 
+    Parameters
+    ----------
+    x, axis, dtype, include_initial
+        As for `cumulative_sum`; the initial element is 1.
+
+    Returns
+    -------
+    Variable
+        Each element is the product of those up to it.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.cumulative_prod(dygraph.asarray([2, 3, 4])).tolist()
     [2, 6, 24]
@@ -473,6 +521,7 @@ def _products(x, axis, n):
     return x if n > 1 else ops.assign(x)
 
 
+@given_once
 def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
     """The differences of neighbours along `axis`, `n` times over.
 
@@ -484,6 +533,11 @@ def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
     n : int
     prepend, append : Variable, optional
         Put before and behind `x` first.
+
+    Returns
+    -------
+    Variable
+        Shorter by `n` along the axis.
 
     Examples
     --------
@@ -497,12 +551,11 @@ def diff(x, /, *places, axis=-1, n=1, prepend=None, append=None, **spellings):
             "of differences, diff(x, axis=0) those along an axis"
         )
     if spellings:
-        (axis,) = spelled("diff", spellings, axis=None if axis == -1 else axis)
-        axis = -1 if axis is None else axis
+        (axis,) = spelled("diff", spellings, axis=axis)
     rank = check.variable(x, "diff: x").ndim
     axis = check.axis(axis, rank, "diff: axis")
     if prepend is not None or append is not None:
-        from dygraph.functions.manipulation import concat
+        from dygraph.functions.pieces import concat
 
         x = concat([v for v in (prepend, x, append) if v is not None], axis)
     whole = (slice(None),) * axis

@@ -5,7 +5,14 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from dygraph.functions.arguments import USUAL, operands, spelled, through_numpy, widened
+from dygraph.functions.arguments import (
+    USUAL,
+    given_once,
+    operands,
+    spelled,
+    through_numpy,
+    widened,
+)
 
 ops = _core.ops
 Variable = _core.Variable
@@ -18,6 +25,7 @@ _COMPARED = {"bool": "int32", "float16": "float32", "bfloat16": "float32"}
 def _position(name, operator, which):
     op, what, its_axis = getattr(ops, operator), f"{name}: x", f"{name}: axis"
 
+    @given_once
     def function(x, axis=None, keepdims=False, **spellings):
         if spellings:
             axis, keepdims = spelled(name, spellings, axis=axis, keepdims=keepdims)
@@ -170,6 +178,11 @@ def take(x, indices, /, *, axis=None):
     axis : int, optional
         May be left out for one axis.
 
+    Returns
+    -------
+    Variable
+        The type of `x`.
+
     Raises
     ------
     InvalidArgumentError
@@ -204,6 +217,11 @@ def take_along_axis(x, indices, axis=-1):
     indices : Variable of integers
         As many axes as `x`; the others broadcast. A negative place counts from the end.
     axis : int
+
+    Returns
+    -------
+    Variable
+        The shape of `indices` and the type of `x`.
 
     Examples
     --------
@@ -252,6 +270,11 @@ def index_add(x, axis, index, source, *, alpha=1):
         As `x`, with n slices along `axis`.
     alpha : float
         A factor of `source`.
+
+    Returns
+    -------
+    Variable
+        The shape and type of `x`.
 
     Raises
     ------

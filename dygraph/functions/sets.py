@@ -192,6 +192,17 @@ class UniqueInverseResult(NamedTuple):
 def unique_all(x, /):
     """The distinct elements, where each comes first, which one each element is, and the counts.
 
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    tuple of Variable
+        ``values``, ``indices``, ``inverse_indices`` and ``counts``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> found = dygraph.unique_all(dygraph.asarray([3, 1, 3]))
     >>> found.values.tolist(), found.indices.tolist(), found.inverse_indices.tolist()
@@ -206,6 +217,17 @@ def unique_all(x, /):
 def unique_counts(x, /):
     """The distinct elements and the count of each.
 
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    tuple of Variable
+        ``values`` and ``counts``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.unique_counts(dygraph.asarray([3, 1, 3])).counts.tolist()
     [1, 2]
@@ -216,6 +238,17 @@ def unique_counts(x, /):
 def unique_inverse(x, /):
     """The distinct elements, and for each element of `x` which of them it is, in its shape.
 
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    tuple of Variable
+        ``values`` and ``inverse_indices``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.unique_inverse(dygraph.asarray([[3, 1], [3, 3]])).inverse_indices.tolist()
     [[1, 0], [1, 1]]
@@ -227,6 +260,17 @@ def unique_inverse(x, /):
 def unique_values(x, /):
     """The distinct elements in ascending order.
 
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        One axis.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.unique_values(dygraph.asarray([3, 1, 3])).tolist()
     [1, 3]

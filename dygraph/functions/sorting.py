@@ -5,7 +5,7 @@ import typing
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError
-from dygraph.functions.arguments import USUAL, spelled
+from dygraph.functions.arguments import USUAL, given_once, spelled
 
 ops = _core.ops
 Variable = _core.Variable
@@ -14,7 +14,7 @@ Variable = _core.Variable
 def _sorted(owner, x, axis, descending, spellings):
     """Values and places in order; equal elements keep their order, so all sorting is stable."""
     if spellings:
-        (axis,) = spelled(owner, spellings, axis=None if axis == -1 else axis)
+        (axis,) = spelled(owner, spellings, axis=axis)
     check.variable(x, f"{owner}: x")
     if not _core.holds_symbol(axis):
         axis = check.integer(axis, f"{owner}: axis")
@@ -31,6 +31,7 @@ def _sorted(owner, x, axis, descending, spellings):
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 
 
+@given_once
 def sort(x, /, *places, axis=-1, descending=False, stable=True, **spellings):
     """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
 
@@ -75,9 +76,26 @@ def sort(x, /, *places, axis=-1, descending=False, stable=True, **spellings):
     return _sorted("sort", x, axis, descending, spellings)[0]
 
 
+@given_once
 def argsort(x, axis=-1, descending=False, *, stable=True, **spellings):
     """The indices that sort `x` along an axis. The operator itself returns both.
 
+    Parameters
+    ----------
+    x : Variable
+    axis : int
+    descending : bool
+        Whether the greatest element comes first.
+    stable : bool
+        Equal elements keep their order, with False too.
+
+    Returns
+    -------
+    Variable
+        int64, the shape of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
     [1, 2, 0]
@@ -92,18 +110,37 @@ class TopK(typing.NamedTuple):
     indices: Variable
 
 
+@given_once
 def topk(x, k, axis=-1, largest=True, sorted=True, **spellings):
     """The `k` greatest or least elements along an axis, and their indices.
 
     A pair, whose parts are also ``values`` and ``indices``.
 
+    Parameters
+    ----------
+    x : Variable
+    k : int or Variable
+        How many, at most the size of the axis.
+    axis : int
+    largest : bool
+        False: the least elements.
+    sorted : bool
+        Whether they are in order.
+
+    Returns
+    -------
+    tuple of Variable
+        The elements and their int64 places, `k` along the axis.
+
+    Examples
+    --------
     >>> import dygraph
     >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)
     >>> values.numpy().tolist(), places.numpy().tolist()
     ([3.0, 2.0], [0, 2])
     """
     if spellings:
-        (axis,) = spelled("topk", spellings, axis=None if axis == -1 else axis)
+        (axis,) = spelled("topk", spellings, axis=axis)
     if isinstance(k, Variable):
         k = k.item()
     found = ops.top_k_v2(

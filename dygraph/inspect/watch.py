@@ -83,6 +83,10 @@ def detect_anomaly(check_nan=True):
     check_nan : bool
         False: record lines only.
 
+    Returns
+    -------
+    context manager
+
     Raises
     ------
     NonFiniteError

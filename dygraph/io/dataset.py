@@ -56,6 +56,8 @@ class IterableDataset(Shown):
     order and content do not depend on the number of workers. If reading the stream is expensive,
     define `split`.
 
+    Examples
+    --------
     >>> from dygraph import io
     >>> class Count(io.IterableDataset):
     ...     def __iter__(self):
@@ -77,6 +79,14 @@ class TensorDataset(Dataset):
 
     The arrays are one list, as in Paddle, or stand by themselves, as in torch.
 
+    Parameters
+    ----------
+    tensors : list of arrays, or array
+    *more : array
+        The others, where they stand without a list.
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> io.TensorDataset([[1.0, 2.0], [3, 4]])[1]
     (np.float64(2.0), np.int64(4))
@@ -107,6 +117,12 @@ class TensorDataset(Dataset):
 class ConcatDataset(Dataset):
     """Concatenated data sets.
 
+    Parameters
+    ----------
+    datasets : list of Dataset
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> both = io.ConcatDataset(["ab", "cde"])
     >>> len(both), both[1], both[2]
@@ -131,6 +147,13 @@ class ConcatDataset(Dataset):
 class Subset(Dataset):
     """The samples of a data set at these indices, in this order.
 
+    Parameters
+    ----------
+    dataset : Dataset
+    indices : list of int
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> list(io.Subset("abcd", [3, 0]))
     ['d', 'a']

@@ -22,6 +22,13 @@ class Sampler(Shown):
     A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so the
     order of any epoch can be reproduced.
 
+    Parameters
+    ----------
+    data_source : Dataset, optional
+        What is sampled.
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> class Backwards(io.Sampler):
     ...     def __iter__(self):
@@ -51,6 +58,13 @@ class Sampler(Shown):
 class SequenceSampler(Sampler):
     """0, 1, 2, ...
 
+    Parameters
+    ----------
+    data_source : Dataset
+        What is sampled.
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> list(io.SequenceSampler("abc"))
     [0, 1, 2]

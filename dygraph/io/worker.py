@@ -23,6 +23,17 @@ _local = threading.local()
 class WorkerInfo(Shown):
     """The current worker: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``.
 
+    Parameters
+    ----------
+    id : int
+        From 0.
+    num_workers : int
+    seed : int
+        Of this worker.
+    dataset : Dataset
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> info = io.WorkerInfo(0, num_workers=2, seed=7, dataset=range(4))
     >>> info.id, info.num_workers
@@ -36,6 +47,12 @@ class WorkerInfo(Shown):
 def get_worker_info():
     """The `WorkerInfo` of the calling worker; None outside a worker.
 
+    Returns
+    -------
+    WorkerInfo or None
+
+    Examples
+    --------
     >>> from dygraph import io
     >>> class Workers(io.Dataset):
     ...     def __getitem__(self, i):
@@ -56,6 +73,10 @@ def sample_rng():
 
     Its seed is (seed of the loader, epoch, index of the sample), so its numbers do not depend on
     the number, kind or timing of workers. Call it once in a ``__getitem__``.
+
+    Returns
+    -------
+    numpy.random.Generator
 
     Raises
     ------

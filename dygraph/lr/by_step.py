@@ -12,6 +12,17 @@ class LRScheduler(Schedule):
 
     `last_epoch` -1 starts at epoch 0; ``step()`` advances by one, ``step(epoch)`` goes to an epoch.
 
+    Parameters
+    ----------
+    learning_rate : float
+        ``base_lr``, the first rate.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
     >>> import dygraph
     >>> class Halving(dygraph.lr.LRScheduler):
     ...     def _rate_at(self, epoch):
@@ -53,6 +64,21 @@ class CosineAnnealingDecay(LRScheduler):
     """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`` (Loshchilov and
     Hutter, 2017); it rises again after `T_max`.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The greatest rate.
+    T_max : int
+        The epochs of the way down.
+    eta_min : float
+        The least rate.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.CosineAnnealingDecay(1.0, T_max=2)
     >>> for _ in range(4):
@@ -78,6 +104,20 @@ class LinearWarmup(LRScheduler):
     """``start_lr + (end_lr - start_lr) * epoch / warmup_steps`` for epochs below `warmup_steps`,
     then `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there.
 
+    Parameters
+    ----------
+    learning_rate : float or LRScheduler
+        What follows.
+    warmup_steps : int
+    start_lr, end_lr : float
+        The rates at both ends of the warm-up.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.LinearWarmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=1.0)
     >>> for _ in range(4):
@@ -116,6 +156,26 @@ class OneCycleLR(LRScheduler):
     The rise takes `phase_pct` of the steps; with `three_phase` the fall to the start takes as many,
     and the rest goes on to the end. `anneal_strategy` is 'cos' or 'linear'.
 
+    Parameters
+    ----------
+    max_learning_rate : float
+    total_steps : int
+    divide_factor : float
+        The greatest rate by the first one.
+    end_learning_rate : float
+    phase_pct : float
+        The part of the steps that goes up, from 0 to 1.
+    anneal_strategy : str
+        ``'cos'`` or ``'linear'``.
+    three_phase : bool
+        The fall to the first rate takes as long as the rise.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.OneCycleLR(
     ...     1.0, 5, divide_factor=4.0, end_learning_rate=0.0, phase_pct=0.6,
@@ -187,6 +247,28 @@ class CyclicLR(LRScheduler):
     'triangular', ``2^-(cycle - 1)`` for 'triangular2', ``exp_gamma^step`` for 'exp_range', or what
     `scale_fn` gives for the cycle, from 1, or the step (`scale_mode` 'cycle', 'iterations').
 
+    Parameters
+    ----------
+    base_learning_rate, max_learning_rate : float
+        The least and the greatest rate.
+    step_size_up : int
+    step_size_down : int, optional
+        None: `step_size_up`.
+    mode : str
+        ``'triangular'``, ``'triangular2'`` or ``'exp_range'``.
+    exp_gamma : float
+        Of ``'exp_range'``.
+    scale_fn : callable, optional
+        Takes the place of `mode`.
+    scale_mode : str
+        ``'cycle'`` or ``'iterations'``: what `scale_fn` gets.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
     >>> import dygraph
     >>> rate = dygraph.lr.CyclicLR(0.0, 1.0, step_size_up=2, mode="triangular2")
     >>> for _ in range(7):

@@ -16,6 +16,17 @@ class LearningRateDecay(Schedule):
     A subclass defines ``step()`` as in Fluid, the rate at ``step_num``. `begin` is the first
     ``step_num``, `step` the increment of a call; `dtype` is not used.
 
+    Parameters
+    ----------
+    begin : int
+        The first ``step_num``.
+    step : int
+        What a call adds.
+    dtype : str
+        Not used.
+
+    Examples
+    --------
     >>> import dygraph
     >>> class Halving(dygraph.lr.LearningRateDecay):
     ...     def step(self):

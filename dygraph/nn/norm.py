@@ -8,6 +8,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.functions import images
 from dygraph.initializer import Constant
 from dygraph.nn.activation import activation
+from dygraph.nn.functional.norm import share_of_old
 from dygraph.nn.layer import Layer
 from dygraph.nn.param_attr import ParamAttr
 
@@ -102,7 +103,7 @@ class BatchNorm(Layer):
         super().__init__(dtype=dtype)
         channels = check.integer(num_channels, "BatchNorm: num_channels", 1)
         self._attrs = {
-            "momentum": check.number(momentum, "BatchNorm: momentum", 0, 1),
+            "momentum": share_of_old(momentum, type(self).__name__),
             "epsilon": check.number(epsilon, "BatchNorm: epsilon", 0),
             "data_layout": check.choice(data_layout, ("NCHW", "NHWC"), "BatchNorm: data_layout"),
             "use_global_stats": bool(use_global_stats),

@@ -369,7 +369,7 @@ class _Stack(Layer):
 
     def __init__(
         self, mode, input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
-        dtype, batch_first=None,
+        dtype, batch_first,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         name = type(self).__name__
@@ -466,23 +466,21 @@ class SimpleRNN(_Stack):
     Examples
     --------
     >>> import dygraph
-    >>> rnn = dygraph.nn.SimpleRNN(3, 4, num_layers=2)
+    >>> rnn = dygraph.nn.SimpleRNN(3, 4, num_layers=2, time_major=False)
     >>> outputs, h = rnn(dygraph.ones([2, 5, 3]))
     >>> outputs.shape, h.shape
     ((2, 5, 4), (2, 2, 4))
     """
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=None,
         dropout=0.0, activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-        bias_hh_attr=None, dtype=None,
+        bias_hh_attr=None, dtype=None, batch_first=None,
     ):  # fmt: skip
         check.choice(activation, ("tanh", "relu"), "SimpleRNN: activation")
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        super().__init__(
-            f"RNN_{activation.upper()}", input_size, hidden_size, num_layers, direction, time_major,
-            dropout, attrs, dtype,
-        )  # fmt: skip
+        mode, sizes = f"RNN_{activation.upper()}", (input_size, hidden_size, num_layers)
+        super().__init__(mode, *sizes, direction, time_major, dropout, attrs, dtype, batch_first)
 
 
 class LSTM(_Stack):

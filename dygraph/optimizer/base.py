@@ -33,6 +33,13 @@ class Accumulator(typing.NamedTuple):
 
     ``shape`` None is the parameter's; the type is the parameter's.
 
+    Parameters
+    ----------
+    value : float
+    shape : tuple, optional
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0, 4.0])
     >>> dygraph.optimizer.Accumulator(0.5).make(w).tolist()

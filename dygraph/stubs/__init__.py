@@ -18,12 +18,34 @@ from dygraph.stubs.signatures import HEAD, IMPORTS, USED, function_text, python_
 __all__ = ["generate", "write"]
 
 # Whose classes users make.
-_OF_CLASSES = ("initializer", "io", "lr", "nn", "optimizer", "regularizer")
+_OF_CLASSES = (
+    "callbacks", "initializer", "io", "lr", "metrics", "nn", "optimizer", "regularizer",
+    "training.model",
+)  # fmt: skip
 
 
 def _ops_stub():
     body = "".join(function_text(n, getattr(ops, n)) for n in ops.__all__)
     return f"{HEAD}{IMPORTS}from dygraph._core import {USED}\n\n{body}"
+
+
+def _functional_stub():
+    """`dygraph.nn.functional`; optional arguments by the names of PyTorch and Paddle 2 too."""
+    from dygraph.nn import functional
+
+    given, defined = [], []
+    for name in functional.__all__:
+        function = getattr(functional, name)
+        own = function.__name__
+        if function is getattr(ops, name, None):
+            given.append(f"from dygraph.ops import {name} as {name}\n")
+        elif function is getattr(ops, own, None):
+            given.append(f"from dygraph.ops import {own} as _{name}\n")
+            defined.append(f"{name} = _{name}\n")
+        else:
+            defined.append(function_text(name, function))
+    imports = f"from dygraph._core import {USED}\n{''.join(given)}"
+    return f"{HEAD}{IMPORTS}{imports}\n{''.join(defined)}"
 
 
 def reexport(name, value):
@@ -89,6 +111,7 @@ def generate():
         "_core.pyi": core_stub(),
         "ops.pyi": _ops_stub(),
         "__init__.pyi": _package_stub(),
+        "nn/functional/__init__.pyi": _functional_stub(),
         **dict(classes_stub(f"dygraph.{name}") for name in _OF_CLASSES),
     }
 

@@ -19,13 +19,14 @@ from dygraph.stubs.signatures import (
     definition,
     documented,
     function_text,
+    masks,
     written_types,
 )
 
 __all__ = ["classes_stub"]
 
 _TYPES = """\
-from typing import ParamSpec, Protocol, TypeVar, overload
+from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from typing_extensions import Self
 
@@ -37,10 +38,21 @@ _Parameters = Layer | Iterable[Variable | tuple[str, Variable] | Mapping[str, An
 class _Samples(Protocol):
     def __getitem__(self, index: Any, /) -> Any: ...
     def __len__(self) -> int: ...
+
+class _Metric(Protocol):
+    def reset(self) -> Any: ...
+    def eval(self) -> Any: ...
+    @property
+    def update(self) -> Callable[..., Any]: ...
+
+_Data = _Samples | Iterable[Any] | Callable[[], Iterable[Any]]
 """
 _HOMES = {
+    "Callback": "dygraph.callbacks",
+    "Checkpoint": "dygraph.checkpoint",
     "Initializer": "dygraph.initializer",
     "Layer": "dygraph.nn",
+    "Optimizer": "dygraph.optimizer",
     "ParamAttr": "dygraph.nn.param_attr",
     "Parameter": "dygraph.core.variable",
 }
@@ -48,6 +60,7 @@ _HOMES = {
 _CALL = """
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
+_Pooled = TypeVar("_Pooled")
 
 class _Forward(Protocol[_P, _R]):
     def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
@@ -66,15 +79,24 @@ _WORDS = {
     "dict of str to variable or array": "Mapping[str, Any]",
     "0": "_Int",
     "1": "_Int",
+    "{0, 1, 2}": "int",
     "array": "_Array",
+    "array or list of arrays": "_Data",
+    "callback or list of callback": "Callback | Sequence[Callback]",
+    "dict of str to float": "dict[str, float]",
     "false": "bool",
     "function": "Callable[..., Any]",
+    "history": "History",
     "initializer": "Initializer",
     "layer": "Layer",
     "list": "Sequence[Any]",
     "list of 2": "Sequence[Any]",
     "list of float": "Sequence[_Float] | np.ndarray[Any, Any]",
+    "list of metrics": "list[_Metric]",
     "list of parameter": "Sequence[Parameter]",
+    "metric": "_Metric",
+    "metric or list of metrics": "_Metric | Sequence[_Metric]",
+    "optimizer": "Optimizer",
     "paramattr": "ParamAttr",
     "parameter": "Parameter",
     "sequence of float": "Sequence[_Float] | np.ndarray[Any, Any]",
@@ -84,21 +106,51 @@ _ARGUMENTS = {
     "act": "str | None",
     "dataset": "_Samples | Iterable[Any]",
     "dtype": "_DType | None",
+    "eval_data": "_Data",
     "learning_rate": "_Rate",
     "name": "str | None",
     "parameter_list": "_Parameters | None",
     "regularization": "Callable[..., Any] | None",
+    "train_data": "_Data",
+    "validation_data": "_Data",
+}
+# Those without a type in the docstring.
+_USUAL = {
+    "batch": "Any",
+    "batch_size": "_Int | None",
+    "epoch": "int",
+    "logs": "dict[str, float]",
+    "num_workers": "_Int",
+    "path": "str | os.PathLike[str]",
+    "step": "int",
+    "steps": "int | None",
+    "test_data": "_Data",
+    "verbose": "int",
 }
 _RESULTS = {
     name: type
     for type, names in {
         "Self": "Layer.apply Layer.eval append extend requires_grad_ to train",
-        "None": "__delitem__ __init__ __setitem__ clear clear_grad clear_gradients insert "
-        "set_epoch set_lr step update zero_grad",
+        "None": "__delitem__ __init__ __setitem__ add_metric clear clear_grad clear_gradients "
+        "close insert load_state_dict on_batch_end on_epoch_begin on_epoch_end on_train_begin "
+        "on_train_end prepare reset set_dict set_epoch set_lr set_state_dict step update "
+        "zero_grad Model.save LearningRateDecay.load",
         "bool": "__contains__",
         "int": "__len__",
         "str": "extra_repr full_name",
-        "float": "get_lr",
+        "float": "get_lr Accuracy.eval Auc.eval Precision.eval Recall.eval Model.train_batch "
+        "LearningRateDecay.__call__ LRScheduler.__call__ LambdaDecay.__call__ "
+        "MultiStepDecay.__call__ ReduceLROnPlateau.__call__ StepDecay.__call__",
+        "list[float]": "get_last_lr",
+        "tuple[float, float]": "EditDistance.eval",
+        "tuple[float, float, float]": "ChunkEvaluator.eval",
+        "list[Any]": "CompositeMetric.eval",
+        "History": "History.history Model.fit",
+        "dict[str, float]": "Model.evaluate",
+        # A checker cannot tell how many outputs the network has.
+        "np.ndarray[Any, Any] | Any": "Model.predict",
+        "Checkpoint": "Model.load",
+        "Any": "Layer.load_state_dict Layer.set_dict Layer.set_state_dict",
         "Variable": "forward create_variable",
         "list[Parameter]": "parameters",
         "list[Variable]": "buffers",
@@ -120,6 +172,7 @@ _FORWARDS = {
     }.items()
     for name in names.split()
 }
+_BASES = {"History": "dict[str, list[float]]"}  # other libraries' classes
 _SPECIAL = {f"__{n}__" for n in "call contains delitem getitem init iter len next setitem".split()}
 _PLAIN = (bool, str, int, float, type(None))
 
@@ -135,6 +188,15 @@ def _parts(kind, base):
     ]
 
 
+def _documented_attributes(parts):
+    """The types in the sections of attributes."""
+    return {
+        name: re.sub(r"\b_(Int|Float)\b", lambda m: m[1].lower(), documented(text, _WORDS))
+        for part in parts
+        for name, text in written_types(inspect.getdoc(part), "Attributes").items()
+    }
+
+
 def _attributes(parts, members):
     """Lines of what the class, its methods and its docstring name."""
     types = {}
@@ -147,9 +209,7 @@ def _attributes(parts, members):
         types |= {
             n: type(v).__name__ if type(v) in (bool, str) else "Any" for n, v in plain.items()
         }
-    for part in parts:
-        written = written_types(inspect.getdoc(part), "Attributes")
-        types |= {name: documented(text, _WORDS) for name, text in written.items()}
+    types |= _documented_attributes(parts)
     taken = {name for name, value in members.items() if type(value) not in _PLAIN}
     return "".join(f"    {n}: {t}\n" for n, t in types.items() if n not in taken)
 
@@ -184,6 +244,9 @@ def _types(function, parts):
             type = {bool: "bool", str: "str", float: "_Float"}[p.default.__class__]
         if p.default is None and type != "Any" and "None" not in type:
             type += " | None"
+        elif type == "Any":
+            type = _USUAL.get(p.name, type)
+            type += " | None" if p.default is None and type == "int" else ""
         types[p.name] = type
     return types
 
@@ -193,8 +256,14 @@ def _method(kind, name, function, parts):
     types, signature = _types(function, parts), inspect.signature(function)
     if name == "__init__" and {"learning_rate", "parameter_list"} <= set(types):
         return _orders(signature, types)
-    result = _RESULTS.get(name) or _RESULTS.get(f"{kind.__name__}.{name}", "Any")
-    if name == "forward":
+    if name == "__init__" and "return_mask" in types:
+        return _pooling(kind.__name__, signature, types)
+    if (kind.__name__, name) == ("MetricBase", "update"):  # each metric takes what it needs
+        return "    def update(self, *args: Any, **kwargs: Any) -> None: ...\n"
+    result = _RESULTS.get(f"{kind.__name__}.{name}") or _RESULTS.get(name, "Any")
+    if name == "forward" and "return_mask" in inspect.signature(kind.__init__).parameters:
+        result = "_Pooled"
+    elif name == "forward":
         result = "Any" if "cache" in types else _FORWARDS.get(kind.__name__, result)
     elif name in ("__iter__", "__next__"):
         result = "Iterator[Any]" if name == "__iter__" else "Any"
@@ -237,6 +306,19 @@ def _orders(signature, types):
     return "".join(f"    @overload\n    {line}" for line in lines)
 
 
+def _pooling(kind, signature, types):
+    """The constructor of a pooling, whose forward gives a pair with ``return_mask=True``."""
+    itself = next(iter(signature.parameters))
+    texts = (
+        definition(
+            "__init__", masked, {**types, "return_mask": choice}, "None", method=True
+        ).replace(f"({itself},", f"({itself}: {kind}[{result}],", 1)
+        for choice, result, masked in masks(signature)
+        if result != "Any"
+    )
+    return "".join(f"    @overload\n    {text}" for text in texts)
+
+
 def _class(name, kind, names):
     base = next((b for b in kind.__mro__[1:] if names.get(b.__name__) is b), None)
     parts = _parts(kind, base)
@@ -246,7 +328,8 @@ def _class(name, kind, names):
         if key.startswith("_") and key not in _SPECIAL:
             continue
         if isinstance(value, property):
-            lines.append(f"    @property\n    def {key}(self) -> Any: ...\n")
+            result = _RESULTS.get(f"{name}.{key}") or _documented_attributes(parts).get(key, "Any")
+            lines.append(f"    @property\n    def {key}(self) -> {result}: ...\n")
             if value.fset:
                 lines.append(f"    @{key}.setter\n    def {key}(self, value: Any) -> None: ...\n")
         elif isinstance(value, classmethod):
@@ -256,7 +339,14 @@ def _class(name, kind, names):
         elif inspect.isfunction(value):
             lines.append(_method(kind, key, value, parts))
     lines += [_LAYER] if name == "Layer" else []
-    of_base = f"({base.__name__})" if base else ""
+    masked = "return_mask" in inspect.signature(kind.__init__).parameters
+    if masked and "__init__" not in members:
+        lines.append(_method(kind, "__init__", kind.__init__, _parts(kind, None)))
+    own = masked and "__init__" in members
+    base = base.__name__ if base else _BASES.get(name)
+    if masked:
+        base = f"{base}, Generic[_Pooled]" if own else f"{base}[_Pooled]"
+    of_base = f"({base})" if base else ""
     return f"class {name}{of_base}:\n{''.join(lines) or '    ...' + chr(10)}"
 
 

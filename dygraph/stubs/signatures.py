@@ -5,10 +5,11 @@ import math
 import re
 
 from dygraph import _core, functions
+from dygraph.nn.functional.spelling import other_names
 
 __all__ = [
-    "HEAD", "IMPORTS", "USED", "WORDS", "definition", "documented", "function_text", "python_types",
-    "written_types",
+    "HEAD", "IMPORTS", "USED", "WORDS", "definition", "documented", "function_text", "masks",
+    "python_types", "written_types",
 ]  # fmt: skip
 
 HEAD = '"""Written by dygraph.stubs from the registry and the docstrings; do not edit."""\n\n'
@@ -16,7 +17,7 @@ IMPORTS = """\
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
 
 import numpy as np
 """
@@ -28,8 +29,7 @@ _RETURNS = {
         "list[Variable]": "broadcast_arrays broadcast_tensors chunk meshgrid split unbind",
         "tuple[Variable, Variable]": "topk unique_counts unique_inverse",
         "tuple[Variable, ...]": "nonzero unique_all unstack",
-        "Any": "__array_namespace_info__ finfo iinfo register_hook unique max_pool1d "
-        "max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
+        "Any": "__array_namespace_info__ finfo iinfo register_hook unique "
         "ctc_greedy_decoder gradient tolist",
         "None": "backward clear_gradient retain_grads set_lod set_recursive_sequence_lengths "
         "set_value save save_dygraph save_fluid_params set_flags set_rng_state",
@@ -104,7 +104,7 @@ def python_types(function, name):
     tensors = (
         module in _TENSOR_MODULES
         or name in functions.NAMES
-        or module.startswith("dygraph.functions.")
+        or module.startswith(("dygraph.functions.", "dygraph.nn.functional."))
     )
     for p in inspect.signature(function).parameters.values():
         type = documented(written[p.name]) if p.name in written else "Any"
@@ -167,7 +167,7 @@ def definition(name, signature, types, result, method=False):
         if method and i == 0:
             parts.append("self")
             continue
-        if p.name == "places":  # they are refused, with the names to write
+        if p.name in ("places", "others"):  # they are refused, with the names to write
             continue
         if not slashed and i and p.kind is not p.POSITIONAL_ONLY:
             slashed = True
@@ -190,4 +190,40 @@ def function_text(name, function, method=False):
         types, result = python_types(function, name)
     else:
         types, result = operator_types(inner.__name__)
-    return definition(name, inspect.signature(function), types, result, method)
+    signature = inspect.signature(function)
+    if function.__module__.startswith("dygraph.nn.functional.") and inner is not function:
+        signature = _with_other_names(signature, types)
+    if "return_mask" in types:
+        return "".join(
+            "@overload\n"
+            + definition(name, masked, {**types, **dict.fromkeys(_MASKS, choice)}, result)
+            for choice, result, masked in masks(signature)
+        )
+    return definition(name, signature, types, result, method)
+
+
+_MASKS = ("return_mask", "return_indices")
+
+
+def _with_other_names(signature, types):
+    """The signature with the other names of its optional arguments, whose types join `types`."""
+    parameters = signature.parameters
+    more = []
+    for name, own in other_names(parameters).items():
+        if parameters[own].default is not inspect.Parameter.empty:
+            types[name] = types[own]
+            kind = inspect.Parameter.KEYWORD_ONLY
+            more.append(parameters[own].replace(name=name, kind=kind))
+    return signature.replace(parameters=[*parameters.values(), *more])
+
+
+def masks(signature):
+    """(type of return_mask, result, signature) of a pooling, which gives a pair with True."""
+    mask, pair = signature.parameters["return_mask"], "tuple[Variable, Variable]"
+    own = [p for n, p in signature.parameters.items() if n != "return_indices"]
+    yield "Literal[False]", "Variable", signature.replace(parameters=own)
+    for name in ("return_mask", *signature.parameters.keys() & {"return_indices"}):
+        needed = mask.replace(name=name, kind=mask.KEYWORD_ONLY, default=mask.empty)
+        others = [p for p in own if p is not mask]
+        yield "Literal[True]", pair, signature.replace(parameters=[*others, needed])
+    yield "bool", "Any", signature.replace(parameters=own)

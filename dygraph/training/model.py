@@ -52,6 +52,8 @@ _trained: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 class History(dict):
     """The result of `Model.fit`: lists of numbers by name.
 
+    Examples
+    --------
     >>> from dygraph.training.model import History
     >>> history = History(loss=[0.5, 0.25], eval_loss=[0.75, 0.5])
     >>> history["loss"], history.history is history
@@ -80,8 +82,12 @@ class Model(Shown):
 
     Attributes
     ----------
-    network, optimizer, loss, metrics
-        As given.
+    network : Layer
+    optimizer : Optimizer or None
+        As given to `prepare`, as is `loss`.
+    loss : function or None
+    metrics : list of metrics
+        Empty before `prepare`.
     stop_training : bool
         A callback sets it to end `fit` after the epoch.
     epoch : int
@@ -488,7 +494,7 @@ class Model(Shown):
     # State ----------------------------------------------------------------------------------------
 
     def parameters(self):
-        """The parameters of the network."""
+        """The parameters of the network, as a list."""
         return self.network.parameters()
 
     def save(self, path, epoch=None):

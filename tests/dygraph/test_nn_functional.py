@@ -208,7 +208,7 @@ IMAGE = np.ones((1, 2, 4, 4), "float32")
         (lambda: F.celu(var(X), 0), ValueError, "alpha must not be 0"),
         (lambda: F.hardshrink(var(X), -1), ValueError, "at least 0"),
         (lambda: F.glu(var(X), axis=2), IndexError, "axis|dim"),
-        (lambda: F.glu(var(X), axis=0, dim=1), TypeError, "axis must be given once"),
+        (lambda: F.glu(var(X), axis=0, dim=1), TypeError, "got the argument .axis. twice"),
         (lambda: F.softmax(var(X), "0"), TypeError, "axis must be an int"),
         (lambda: F.softmax(dygraph.ones(2, 3, 4)), ValueError, "axis=-1.*torch takes 0"),
         (lambda: F.softmin(dygraph.ones(1, 2, 3, 4)), ValueError, "axis=-1.*torch takes 1"),
@@ -237,6 +237,9 @@ IMAGE = np.ones((1, 2, 4, 4), "float32")
         (lambda: F.linear(var(X), var(X[0])), ValueError, "two axes"),
         (lambda: F.embedding(var(X), var(IDS)), TypeError, r"embedding\(indices, table\)"),
         (lambda: F.embedding(var(IDS), var(X), padding_idx=2), ValueError, r"\[-2, 2\)"),
+        (lambda: F.embedding(var(IDS), var(X), padding_idx=1), ValueError, "Set the row to 0"),
+        (lambda: F.batch_norm(var(X), var(X[0]), var(X[0]), momentum=0.1), ValueError, "0.9$"),
+        (lambda: dygraph.nn.BatchNorm2D(3, momentum=0.2), ValueError, "write momentum=0.8$"),
         (lambda: F.embedding(var([2]), var(X)), IndexError, "2"),
         (lambda: F.one_hot(var(IDS), 0), ValueError, "at least 1, got 0"),
         (lambda: F.one_hot(var(np.zeros(0, "int64"))), ValueError, "num_classes must be given"),
@@ -320,8 +323,8 @@ def test_fluids_dropout_multiplies_in_eval_mode():
     assert "downgrade_in_infer" in repr(fluid_layers.Dropout())
 
 
-def test_a_padding_row_reads_as_zeros_and_gets_no_gradient():
-    table = var(np.ones((3, 2)))
+def test_a_padding_row_is_zero_and_gets_no_gradient():
+    table = var(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]))
     table.stop_gradient = False
     F.embedding(var([0, 2, 2]), table, padding_idx=-1).sum().backward()
     assert table.gradient().tolist() == [[1, 1], [0, 0], [0, 0]]

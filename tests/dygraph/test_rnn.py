@@ -10,8 +10,8 @@ from dygraph import nn, static
 MODES = {
     "LSTM": lambda *a, **k: nn.LSTM(*a, time_major=False, **k),
     "GRU": lambda *a, **k: nn.GRU(*a, time_major=False, **k),
-    "RNN_TANH": nn.SimpleRNN,
-    "RNN_RELU": lambda *a, **k: nn.SimpleRNN(*a, activation="relu", **k),
+    "RNN_TANH": lambda *a, **k: nn.SimpleRNN(*a, time_major=False, **k),
+    "RNN_RELU": lambda *a, **k: nn.SimpleRNN(*a, activation="relu", time_major=False, **k),
 }
 CELLS = {
     "LSTM": nn.LSTMCell,

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import functools
 import inspect
 import os
 import re
@@ -58,6 +59,10 @@ def test_every_name_is_there_and_no_other(texts):
     assert stub["__init__.pyi"] >= public(dir(dygraph))
     assert all(hasattr(dygraph, n) for n in stub["__init__.pyi"])
     assert stub["ops.pyi"] == set(ops.__all__)
+    assert stub["nn/functional/__init__.pyi"] == set(dygraph.nn.functional.__all__)
+    for module in ("callbacks", "metrics"):
+        assert stub[f"{module}.pyi"] == set(getattr(dygraph, module).__all__)
+    assert stub["training/model.pyi"] == {"History", "Model"}
     for package in ("io", "lr", "nn", "optimizer"):
         own = {"functional"} if package == "nn" else set()
         assert stub[f"{package}/__init__.pyi"] == {*getattr(dygraph, package).__all__, *own}
@@ -96,7 +101,7 @@ def test_types_known_from_elsewhere(texts):
         "bias_after_scale: bool = True, scale_tensor: Variable | None = None) -> Variable: ...",
         "def sum(x: Variable | Sequence[Variable]) -> Variable: ...",
         "def softshrink(x: Variable, lambda_: _Float = 0.5) -> Variable: ...",
-        "def topk(x: Variable, k: Any, axis: Any = -1, largest: bool = True, "
+        "def topk(x: Variable, k: _Int | Variable, axis: _Int = -1, largest: bool = True, "
         "sorted: bool = True, **spellings: Any) -> tuple[Variable, Variable]: ...",
     ):
         assert line in text
@@ -112,7 +117,7 @@ def test_command_writes_beside_the_modules(tmp_path):
         capture_output=True, text=True, check=True, timeout=120, cwd=ROOT,
     )  # fmt: skip
     written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.pyi"))
-    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 9
+    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == len(written)
 
 
 def test_results_are_of_the_types_written(texts):
@@ -159,10 +164,12 @@ def test_layers_give_what_is_written(texts):
     def watched(name, forward, result):
         def run(self, *args, **kwargs):
             out = forward(self, *args, **kwargs)
-            masked = getattr(self, "_options", {}).get("return_mask")  # a pair, written as one
-            if type(self).__name__ == name and not masked:
-                parts = out if result.startswith("tuple") else [out]
-                kinds = re.findall(r"Any|Variable", result)
+            if type(self).__name__ == name:
+                masked = getattr(self, "_options", {}).get("return_mask")
+                pooled = "tuple[Variable, Variable]" if masked else "Variable"
+                written = pooled if result == "_Pooled" else result
+                parts = out if written.startswith("tuple") else [out]
+                kinds = re.findall(r"Any|Variable", written)
                 fits = len(parts) == len(kinds) and all(
                     isinstance(part, dygraph.Variable) or kind == "Any"
                     for part, kind in zip(parts, kinds, strict=True)
@@ -183,6 +190,47 @@ def test_layers_give_what_is_written(texts):
     assert not wrong and len(seen) > 80, sorted(set(results) - seen)
 
 
+def revealed(tree, name):
+    """(line, type) of the comments of a sample, the same as mypy finds them, and its output."""
+    path = SAMPLES / name
+    done = mypy(tree, str(path))
+    found = re.findall(rf'{name}:(\d+): note: Revealed type is "(.*)"', done.stdout)
+    lines = enumerate(path.read_text().splitlines(), 1)
+    wanted = [
+        (str(i), n[1]) for i, line in lines if (n := re.match(r"reveal_type.*  # (.*)", line))
+    ]
+    return wanted, found, done.stdout
+
+
+def test_functions_give_what_is_written(texts):
+    """The results of `nn.functional` in the examples of its docstrings."""
+    written = {}
+    for node in ast.parse(texts["nn/functional/__init__.pyi"]).body:
+        if isinstance(node, ast.FunctionDef):
+            written.setdefault(node.name, set()).add(ast.unparse(node.returns))
+    functional, wrong, seen = dygraph.nn.functional, [], set()
+
+    def watched(name, function):
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            out = function(*args, **kwargs)
+            pair = isinstance(out, tuple) and [type(part) for part in out] == [dygraph.Variable] * 2
+            result = "tuple[Variable, Variable]" if pair else type(out).__name__
+            wrong.extend([] if result in written[name] else [(name, result)])
+            seen.add(name)
+            return out
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in written:
+            patch.setattr(functional, name, watched(name, getattr(functional, name)))
+        for name in written:
+            for example in doctest.DocTestFinder(recurse=False).find(getattr(functional, name)):
+                doctest.DocTestRunner(verbose=False).run(example, out=lambda text: None)
+    assert not wrong and len(seen) > 85, sorted(written.keys() - seen)
+
+
 @pytest.mark.slow
 def test_the_package_itself(tree):
     done = mypy(tree)
@@ -199,14 +247,8 @@ def test_right_program(tree):
 @pytest.mark.slow
 def test_revealed_types(tree):
     """Each line of revealed.py says in a comment what mypy must find: no Any for want of a type."""
-    path = SAMPLES / "revealed.py"
-    done = mypy(tree, str(path))
-    found = re.findall(r'revealed\.py:(\d+): note: Revealed type is "(.*)"', done.stdout)
-    lines = enumerate(path.read_text().splitlines(), 1)
-    wanted = [
-        (str(i), n[1]) for i, line in lines if (n := re.match(r"reveal_type.*  # (.*)", line))
-    ]
-    assert len(wanted) > 8 and found == wanted, done.stdout
+    wanted, found, text = revealed(tree, "revealed.py")
+    assert len(wanted) > 8 and found == wanted, text
 
 
 @pytest.mark.slow
@@ -223,11 +265,12 @@ def test_an_editable_install_is_found(tmp_path):
 
 
 @pytest.mark.slow
-def test_wrong_program(tree):
-    """Each line of wrong.py says in a comment which error mypy must find in it."""
-    path = SAMPLES / "wrong.py"
+@pytest.mark.parametrize("name", ["wrong.py", "training.py"])
+def test_wrong_program(tree, name):
+    """Each line says in a comment which error mypy must find in it."""
+    path = SAMPLES / name
     done = mypy(tree, str(path))
-    found = set(re.findall(r"wrong\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M))
+    found = set(re.findall(rf"{name}:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M))
     lines = path.read_text().splitlines()
     wanted = {
         (str(i), code)
@@ -235,3 +278,9 @@ def test_wrong_program(tree):
         for code in re.findall(r"# error: ([\w-]+)", line)
     }
     assert len(wanted) > 12 and found == wanted, done.stdout
+
+
+@pytest.mark.slow
+def test_types_of_training(tree):
+    wanted, found, text = revealed(tree, "training.py")
+    assert len(wanted) > 20 and found == wanted, text

@@ -226,7 +226,7 @@ def test_places_are_no_mask():
             dygraph.take(x, mask)
 
 
-@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.SimpleRNN])
 def test_a_padded_batch_has_an_order(kind):
     x = dygraph.randn(2, 5, 3)
     first, by_time = kind(3, 4, batch_first=True), kind(3, 4, time_major=True)

@@ -141,7 +141,7 @@ TABLE = {
     "Sequential": (lambda: nn.Sequential(nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 2)), [ROW]),
     "SiLU": (lambda: nn.SiLU(), [ROW]),
     "Sigmoid": (lambda: nn.Sigmoid(), [ROW]),
-    "SimpleRNN": (lambda: nn.SimpleRNN(6, 3), [(5, 6)]),
+    "SimpleRNN": (lambda: nn.SimpleRNN(6, 3, time_major=False), [(5, 6)]),
     "SimpleRNNCell": (lambda: nn.SimpleRNNCell(6, 3), [ROW]),
     "SmoothL1Loss": (lambda: nn.SmoothL1Loss(), [ROW, ROW]),
     "SoftMarginLoss": (lambda: nn.SoftMarginLoss(), [ROW, signs(6)]),

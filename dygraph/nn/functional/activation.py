@@ -39,7 +39,8 @@ def _converted(x, dtype, owner):
     return check.variable(x, f"{owner}: x").astype(dtype)
 
 
-def softmax(x, axis=None, dtype=None, *, dim=None):
+@spelled
+def softmax(x, axis=None, dtype=None):
     """``exp(x) / sum(exp(x))``, the sum along `axis`.
 
     Parameters
@@ -47,11 +48,10 @@ def softmax(x, axis=None, dtype=None, *, dim=None):
     x : Variable
         Any shape, float32 or float64.
     axis : int
-        It may be left out for one axis or two, and is then the last one.
+        It may be left out for one axis or two, and is then the last one. ``dim``, PyTorch's name,
+        does as well.
     dtype : dtype, optional
         Convert `x` first, from integers for example.
-    dim : int, optional
-        PyTorch's name of `axis`.
 
     Returns
     -------
@@ -73,11 +73,12 @@ def softmax(x, axis=None, dtype=None, *, dim=None):
     """
     if dtype is not None:
         x = _converted(x, dtype, "softmax")
-    axis = softmax_axis(x, axis, "softmax", dim)
+    axis = softmax_axis(x, axis, "softmax")
     return _softmax(x) if axis == -1 else _softmax(x, axis)
 
 
-def log_softmax(x, axis=None, dtype=None, *, dim=None):
+@spelled
+def log_softmax(x, axis=None, dtype=None):
     """``x - log(sum(exp(x)))``, the logarithm of `softmax`, without overflow.
 
     Arguments, result and errors as those of `softmax`.
@@ -88,18 +89,19 @@ def log_softmax(x, axis=None, dtype=None, *, dim=None):
     """
     if dtype is not None:
         x = _converted(x, dtype, "log_softmax")
-    axis = softmax_axis(x, axis, "log_softmax", dim)
+    axis = softmax_axis(x, axis, "log_softmax")
     return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
 
 
-def softmin(x, axis=None, dtype=None, *, dim=None):
+@spelled
+def softmin(x, axis=None, dtype=None):
     """``softmax(-x)``; arguments, result and errors as those of `softmax`.
 
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.softmin(dygraph.to_variable([[0.0, 900.0]])).tolist()
     [[1.0, 0.0]]
     """
-    axis = softmax_axis(x, axis, "softmin", dim)
+    axis = softmax_axis(x, axis, "softmin")
     return softmax(-check.variable(x, "softmin: x"), axis, dtype)
 
 

@@ -116,8 +116,8 @@ def embedding(x, weight, padding_idx=None, *, sparse=False):
     weight : Variable
         ``[rows, size]``.
     padding_idx : int, optional
-        A row that reads as zeros and gets no gradient, as in Paddle; PyTorch reads what `weight`
-        holds there. Negative indices count from the end.
+        A row that gets no gradient. It must hold zeros: Paddle reads it as zeros whatever it holds,
+        PyTorch as it is. Negative indices count from the end.
     sparse : bool
         The table's gradient is SelectedRows with only the rows that were read.
 
@@ -130,12 +130,13 @@ def embedding(x, weight, padding_idx=None, *, sparse=False):
     ------
     ArgumentTypeError, InvalidArgumentError, OutOfRangeError
         (a TypeError, a ValueError, an IndexError) for floating indices; for a table that is no
-        matrix and a `padding_idx` that it does not have; for an index that it does not have.
+        matrix, a `padding_idx` that it does not have and one whose row is not 0; for an index that
+        it does not have.
 
     Examples
     --------
     >>> import dygraph, dygraph.nn.functional as F
-    >>> table = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> table = dygraph.to_variable([[0.0, 0.0], [3.0, 4.0]])
     >>> F.embedding(dygraph.to_variable([1, 0]), table, padding_idx=0).tolist()
     [[3.0, 4.0], [0.0, 0.0]]
     """
@@ -153,6 +154,12 @@ def embedding(x, weight, padding_idx=None, *, sparse=False):
                 f"embedding: padding_idx must lie in [-{rows}, {rows}), got {padding}"
             )
         padding %= rows
+        reads = not (_core.is_symbol(weight) or _core.recording())
+        if reads and weight.numpy()[padding].any():
+            raise InvalidArgumentError(
+                f"embedding: the row padding_idx={padding_idx} of weight must be 0, since Paddle "
+                "reads it as zeros and PyTorch as it is. Set the row to 0, or leave padding_idx out"
+            )
     return ops.lookup_table_v2(weight, x, is_sparse=bool(sparse), padding_idx=padding)
 
 

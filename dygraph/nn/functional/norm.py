@@ -14,6 +14,21 @@ __all__ = [
 ops = _core.ops
 
 
+def share_of_old(momentum, owner):
+    """`momentum` of a batch norm. InvalidArgumentError for what only PyTorch users write.
+
+    Fluid's `BatchNorm` takes any.
+    """
+    value = check.number(momentum, f"{owner}: momentum", 0, 1)
+    if value < 0.5 and owner != "BatchNorm":
+        raise InvalidArgumentError(
+            f"{owner}: momentum must be at least 0.5, since it is the share of the old value, got "
+            f"{momentum}. PyTorch's momentum is the share of the new one: write "
+            f"momentum={round(1 - value, 12)}"
+        )
+    return value
+
+
 @spelled
 def batch_norm(
     x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.9,
@@ -26,7 +41,8 @@ def batch_norm(
     the number of values. Otherwise the running ones are used (Ioffe and Szegedy, 2015).
 
     `momentum` is Paddle's, the share of the old value; PyTorch's is that of the new one, so its 0.1
-    is 0.9 here. PyTorch's running variance is divided by the number of values less one.
+    is 0.9 here, and 0.1 raises. PyTorch's running variance is divided by the number of values less
+    one.
 
     Parameters
     ----------
@@ -37,7 +53,9 @@ def batch_norm(
     weight, bias : Variable, optional
         ``[channels]``. None: 1 and 0.
     training : bool
-    momentum, epsilon : float
+    momentum : float
+        At least 0.5.
+    epsilon : float
 
     Returns
     -------
@@ -47,7 +65,7 @@ def batch_norm(
     Raises
     ------
     InvalidArgumentError
-        (a ValueError) for sizes that do not fit.
+        (a ValueError) for sizes that do not fit, and for a momentum below 0.5.
 
     Examples
     --------
@@ -76,7 +94,7 @@ def batch_norm(
         loss_parts.like(running_mean, 0) if bias is None else bias,
         running_mean,
         running_var,
-        momentum=check.number(momentum, "batch_norm: momentum", 0, 1),
+        momentum=share_of_old(momentum, "batch_norm"),
         epsilon=check.number(epsilon, "batch_norm: epsilon", 0),
         is_test=not training,
     )[:3]

@@ -3,8 +3,9 @@
 import functools
 
 from dygraph.errors import ArgumentTypeError, did_you_mean_or_all
+from dygraph.functions.arguments import given_twice
 
-__all__ = ["spelled"]
+__all__ = ["other_names", "spelled"]
 
 # Names of PyTorch and Paddle by ours of the same meaning; the first that a function has counts.
 _SAME = {
@@ -63,11 +64,19 @@ def _renamed(function, names, given):
                 + (fix or "." + did_you_mean_or_all(name, sorted(names)))
             )
         if own in ours or (own != name and own in given):
-            raise ArgumentTypeError(
-                f"{function.__name__}: {own} must be given once, got it as '{name}' too"
-            )
+            raise given_twice(function.__name__, own, name)
         ours[own] = value
     return ours
+
+
+def other_names(parameters):
+    """{another library's name: ours} of what a function with these parameters takes."""
+    found = {}
+    for name, ours in _SAME.items():
+        own = next((n for n in ours if n in parameters), None)
+        if own is not None and name not in parameters:
+            found[name] = own
+    return found
 
 
 def spelled(function):

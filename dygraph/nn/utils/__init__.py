@@ -112,6 +112,14 @@ def clip_grad_value_(parameters, clip_value):
 
     For a rule that an optimizer applies in each step, see `dygraph.nn.ClipGradByValue`.
 
+    Parameters
+    ----------
+    parameters : Variable or list of Variable
+    clip_value : float
+        At least 0.
+
+    Examples
+    --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0, -0.25])
     >>> (w * w).sum().backward()
@@ -130,6 +138,17 @@ def clip_grad_value_(parameters, clip_value):
 def parameters_to_vector(parameters):
     """All elements of the parameters as one vector; gradients flow through.
 
+    Parameters
+    ----------
+    parameters : list of Variable
+
+    Returns
+    -------
+    Variable
+        ``[elements of all parameters]``
+
+    Examples
+    --------
     >>> import dygraph
     >>> net = dygraph.nn.Linear(2, 3)
     >>> dygraph.nn.utils.parameters_to_vector(net.parameters()).shape
@@ -147,6 +166,14 @@ def vector_to_parameters(vec, parameters):
 
     InvalidArgumentError if it is not as long as all of them; nothing is written then.
 
+    Parameters
+    ----------
+    vec : Variable
+        ``[elements of all parameters]``
+    parameters : list of Variable
+
+    Examples
+    --------
     >>> import dygraph
     >>> net = dygraph.nn.Linear(1, 2)
     >>> dygraph.nn.utils.vector_to_parameters(dygraph.arange(4.0), net.parameters())
