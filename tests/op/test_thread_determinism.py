@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import _core
+from dygraph import _core, nn
 
 RNG = np.random.default_rng(11)
 
@@ -130,6 +130,70 @@ CASES = {
     "gaussian_random": ({}, {"shape": [300, 500], "seed": 5}),
     "truncated_gaussian_random": ({}, {"shape": [300, 500], "seed": 5}),
     "dropout": ({"X": ROWS}, {"dropout_prob": 0.4, "seed": 3, "fix_seed": True}),
+    "lrn": ({"X": IMAGE}, {}),
+    "rms_norm": ({"x": ROWS, "norm_weight": f(512)}, {"begin_norm_axis": 1}),
+    "norm": ({"X": ROWS}, {"axis": 1}),
+    "l1_norm": ({"X": ROWS}, {}),
+    "clip_by_norm": ({"X": ROWS}, {"max_norm": 2.0}),
+    "grid_sampler": ({"X": IMAGE, "Grid": f(4, 50, 60, 2)}, {}),
+    "temporal_shift": ({"X": IMAGE}, {"seg_num": 2}),
+    "maxout": ({"X": IMAGE}, {"groups": 4, "axis": 1}),
+    "pool3d": ({"X": f(2, 8, 14, 20, 20)}, {"pooling_type": "avg", "ksize": [2, 2, 2]}),
+    "fc": ({"Input": f(300, 257), "W": f(257, 310), "Bias": f(310)}, {}),
+    "addmm": ({"Input": f(300, 310), "X": f(300, 257), "Y": f(257, 310)}, {}),
+    "dot": ({"X": ROWS, "Y": f(600, 512)}, {}),
+    "bilinear_tensor_product": ({"X": f(400, 40), "Y": f(400, 50), "Weight": f(20, 40, 50)}, {}),
+    "einsum": (
+        {"Operands": [("a", f(12, 60, 70)), ("b", f(12, 70, 80))]},
+        {"equation": "bij,bjk->ik"},
+    ),
+    "scaled_dot_product_attention": (
+        {"Query": f(4, 100, 64), "Key": f(4, 120, 64), "Value": f(4, 120, 64)},
+        {"num_heads": 4},
+    ),
+    "cross_entropy2": ({"X": f(600, 512, low=0.1), "Label": i(512, 600, 1)}, {}),
+    "bpr_loss": ({"X": f(600, 120), "Label": i(120, 600, 1)}, {}),
+    "label_smooth": ({"X": ROWS}, {"epsilon": 0.1}),
+    "warpctc": (
+        {
+            "Logits": lod(f(800, 30), LENGTHS),
+            "Label": lod(i(29, 24, 1) + 1, [1, 5, 4, 2, 3, 3, 4, 2]),
+        },
+        {},
+    ),
+    "linear_chain_crf": (
+        {
+            "Emission": lod(f(800, 30), LENGTHS),
+            "Transition": f(32, 30),
+            "Label": lod(i(30, 800, 1), LENGTHS),
+        },
+        {},
+    ),
+    "sequence_conv": (
+        {"X": lod(f(800, 64), LENGTHS), "Filter": f(192, 96)},
+        {"contextLength": 3, "contextStart": -1},
+    ),
+    "adam": (
+        {
+            **{"Param": ROWS, "Grad": f(600, 512), "Moment1": f(600, 512)},
+            **{"Moment2": f(600, 512, low=0), "LearningRate": f(1, low=0.1)},
+            **{"Beta1Pow": f(1, low=0.1), "Beta2Pow": f(1, low=0.1)},
+        },
+        {},
+    ),
+    "momentum": (
+        {"Param": ROWS, "Grad": f(600, 512), "Velocity": f(600, 512), "LearningRate": f(1)},
+        {"mu": 0.9},
+    ),
+    "lamb": (
+        {
+            **{"Param": ROWS, "Grad": f(600, 512), "Moment1": f(600, 512)},
+            **{"Moment2": f(600, 512, low=0), "LearningRate": f(1, low=0.1)},
+            **{"Beta1Pow": f(1, low=0.1), "Beta2Pow": f(1, low=0.1)},
+        },
+        {},
+    ),
+    "check_finite_and_unscale": ({"X": [("x", ROWS)], "Scale": f(1, low=0.5)}, {}),
 }
 
 
@@ -242,7 +306,7 @@ def compare(name, cases, counts):
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bits_for_any_number_of_threads(name, flags):
     dygraph.set_flags({"FLAGS_kernel_library": "plain"})
-    compare(name, CASES, (2, 3))
+    compare(name, CASES, (2, 3, 8))
 
 
 @pytest.mark.parametrize("name", LIBRARY_CASES)
@@ -254,3 +318,46 @@ def test_the_same_bits_by_a_library(name, flags):
 def test_the_same_bits_by_a_library_where_another_kernel_is_chosen(name, flags):
     dygraph.set_flags({"FLAGS_matrix_product": "onednn"})
     compare(name, LIBRARY_CASES, (2, 3, 8))
+
+
+def perceptron():
+    net = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
+    return net, f(64, 784), lambda out: (out * out).mean()
+
+
+def convolutions():
+    net = nn.Sequential(
+        nn.Conv2D(3, 24, 5, padding=2), nn.BatchNorm2D(24), nn.ReLU(), nn.Conv2D(24, 40, 3)
+    )
+    return net, f(8, 3, 40, 40), lambda out: (out * out).mean()
+
+
+def recurrent():
+    return (
+        nn.LSTM(60, 96, num_layers=2, time_major=False),
+        f(16, 40, 60),
+        lambda out: (out[0] * out[0]).mean(),
+    )
+
+
+# A whole step: the libraries compute where they usually do, optimizers join their loops.
+@pytest.mark.parametrize("make", [perceptron, convolutions, recurrent])
+def test_a_training_step_gives_the_same_bits(make, flags):
+    net, batch, loss_of = make()
+    start = {name: array.numpy().copy() for name, array in net.state_dict().items()}
+
+    def trained(threads):
+        _core.set_num_threads(threads)
+        net.set_state_dict(start)
+        adam = dygraph.optimizer.Adam(0.01, parameters=net.parameters())
+        for _ in range(2):
+            loss = loss_of(net(dygraph.to_variable(batch)))
+            loss.backward()
+            adam.step()
+            adam.clear_grad()
+        return [loss.item(), *(v.numpy().tobytes() for v in net.state_dict().values())]
+
+    one = trained(1)
+    assert one[1:] != [array.tobytes() for array in start.values()]
+    for threads in (2, 3, 8):
+        assert trained(threads) == one, f"{threads} threads"
