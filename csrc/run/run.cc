@@ -16,8 +16,7 @@ namespace {
 // One look at each input of the usual call: slots that must be filled are, and all hold plain
 // tensors of the kernel's type on one place, so that nothing is to be refused or brought into
 // another form. What this does not know it leaves to the functions that do.
-inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* elements,
-                    bool* ragged) {
+inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* elements, bool* ragged) {
   const OpInfo& op = *call.op;
   Span<const Value* const> flat = call.in.flat();
   Span<const uint32_t> ends = call.in.ends();

@@ -1,10 +1,19 @@
 // What elementwise_max and elementwise_min share. A policy says which of two numbers is chosen:
-// First(x, y) is true where it is X, and so are ties and a NaN in X.
+// First(x, y) is true where it is X, and so are ties and a NaN in X. REGISTER_EXTREME registers the
+// operator, its gradient and the gradient of that; the policy names the operators as kType,
+// kGradType and kGradGradType, and says kComment and kExample.
 #pragma once
 
+#include "op/gradient_call.h"
+#include "op/op_registry.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
+
+template <class Choice>
+void DefineExtreme(OpDef& op) {
+  DefineBinary(op, Choice::kComment).Example(Choice::kExample).Grad(CallGradient);
+}
 
 template <class Choice, class T>
 struct ExtremeKernel {
@@ -17,19 +26,27 @@ struct ExtremeKernel {
 namespace extreme_grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
-inline OpDef& Define(OpDef& op, const char* forward) {
-  return op
-      .Comment(
-          "Out@GRAD goes to X where Out is X, to Y elsewhere, summed over the axes along which it "
-          "was broadcast.")
+template <class Choice>
+void Define(OpDef& op) {
+  op.Comment(
+        "Out@GRAD goes to X where Out is X, to Y elsewhere, summed over the axes along which it "
+        "was broadcast.")
       .Input(kX, "X", "first operand")
       .Input(kY, "Y", "second operand")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kYGrad, "Y@GRAD", "shape of Y")
-      .AttrsOf(forward)
+      .AttrsOf(Choice::kType)
       .Shape(InferGradShape)
-      .KeepsLayout();
+      .KeepsLayout()
+      // a choice of elements: linear in Out@GRAD, flat in X and Y
+      .Grad([](GradBuilder& g) {
+        g.Call(Choice::kGradGradType,
+               {g.Input(kX), g.Input(kY), g.InputShape(kOutGrad), g.OutputGrad(kXGrad),
+                g.OutputGrad(kYGrad)},
+               {g.InputGrad(kOutGrad)})
+            .SameAttrs();
+      });
 }
 
 template <class Choice, class T>
@@ -49,20 +66,25 @@ struct Kernel {
 namespace extreme_grad_grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGradGrad = 3, kYGradGrad = 4, kOutGradGrad = 0;
 
-inline OpDef& Define(OpDef& op, const char* forward) {
-  return op
-      .Comment(
-          "Out@GRAD@GRAD = X@GRAD@GRAD where Out is X, Y@GRAD@GRAD elsewhere, an absent one being "
-          "zero.")
+template <class Choice>
+void Define(OpDef& op) {
+  op.Comment(
+        "Out@GRAD@GRAD = X@GRAD@GRAD where Out is X, Y@GRAD@GRAD elsewhere, an absent one being "
+        "zero.")
       .Input(kX, "X", "first operand")
       .Input(kY, "Y", "second operand")
       .Input(kOutGrad, "Out@GRAD", "its shape")
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X", kDispensable)
       .Input(kYGradGrad, "Y@GRAD@GRAD", "shape of Y", kDispensable)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
-      .AttrsOf(forward)
+      .AttrsOf(Choice::kType)
       .SameShape(kOutGrad, kOutGradGrad)
-      .KeepsLayout();
+      .KeepsLayout()
+      .Grad([](GradBuilder& g) {
+        g.Call(Choice::kGradType, {g.Input(kX), g.Input(kY), g.OutputGrad(kOutGradGrad)},
+               {g.InputGrad(kXGradGrad), g.InputGrad(kYGradGrad)})
+            .SameAttrs();
+      });
 }
 
 template <class Choice, class T>
@@ -88,3 +110,23 @@ struct Kernel {
 }  // namespace extreme_grad_grad
 
 }  // namespace dygraph::elementwise
+
+#define REGISTER_EXTREME(type, Choice)                                           \
+  struct Choice##Named : Choice {                                                \
+    static constexpr const char *kType = #type, *kGradType = #type "_grad",      \
+                                *kGradGradType = #type "_grad_grad";             \
+  };                                                                             \
+  template <class T>                                                             \
+  using Choice##Kernel = ExtremeKernel<Choice, T>;                               \
+  template <class T>                                                             \
+  using Choice##GradKernel = extreme_grad::Kernel<Choice, T>;                    \
+  template <class T>                                                             \
+  using Choice##GradGradKernel = extreme_grad_grad::Kernel<Choice, T>;           \
+  REGISTER_OPERATOR(type, DefineExtreme<Choice##Named>);                         \
+  REGISTER_LOD_RULE(type, KeepsRows);                                            \
+  REGISTER_LOD_ALSO(type, kY);                                                   \
+  REGISTER_CPU_KERNEL(type, Choice##Kernel, float, double, int32_t, int64_t);    \
+  REGISTER_OPERATOR(type##_grad, extreme_grad::Define<Choice##Named>);           \
+  REGISTER_CPU_KERNEL(type##_grad, Choice##GradKernel, float, double);           \
+  REGISTER_OPERATOR(type##_grad_grad, extreme_grad_grad::Define<Choice##Named>); \
+  REGISTER_CPU_KERNEL(type##_grad_grad, Choice##GradGradKernel, float, double)
