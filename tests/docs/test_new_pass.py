@@ -40,7 +40,7 @@ def run(folder, code):
 def test_the_case_of_the_page_passes(tutorial):
     code = "import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '.']))"
     out = run(tutorial, code)
-    assert "3 passed" in out, out
+    assert "4 passed" in out, out
 
 
 def test_the_use_of_the_page_runs(tutorial):
