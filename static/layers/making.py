@@ -212,18 +212,17 @@ def _function(described, owner, signature, op, names):
     def planned():
         return _Plan(owner, op, signature, names)
 
-    arguments = tuple(signature.parameters)
-    defaults = {
-        name: p.default for name, p in signature.parameters.items() if p.default is not p.empty
-    }
+    parameters = signature.parameters  # a property, which takes 0.1 us
+    arguments = tuple(parameters)
+    defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
 
     @functools.wraps(described)
     def function(*args, **kwargs):
         given = {**defaults, **dict(zip(arguments, args, strict=False)), **kwargs}
         if (
-            given.keys() != signature.parameters.keys()
+            given.keys() != parameters.keys()
             or len(args) > len(arguments)
-            or (not kwargs.keys().isdisjoint(arguments[: len(args)]))
+            or (kwargs and not kwargs.keys().isdisjoint(arguments[: len(args)]))
         ):
             signature.bind(*args, **kwargs)  # raises
         plan = planned()
@@ -235,7 +234,7 @@ def _function(described, owner, signature, op, names):
                 if not isinstance(value, _core.Variable):
                     continue
                 tensors.add(argument)
-            if value is None and signature.parameters[argument].default is not None:
+            if value is None and parameters[argument].default is not None:
                 raise ArgumentTypeError(f"{owner}: {argument} must be a Variable, got None")
             if (
                 value is not None
