@@ -15,7 +15,7 @@ struct Relu : Elementwise {
   template <class T>
   struct F {
     // a NaN passes
-    DYGRAPH_INLINE T operator()(T x) const { return x > T(0) || x != x ? x : T(0); }
+    DYGRAPH_INLINE T operator()(T x) const { return x <= T(0) ? T(0) : x; }
     DYGRAPH_INLINE T Gradient(T out, T g) const { return out > T(0) ? g : T(0); }
   };
 };
