@@ -436,6 +436,8 @@ def test_lists_of_arrays():
         agree(got, expected)
     with pytest.raises(ValueError, match="size 1"):
         dygraph.squeeze(ours(a), 0)
+    for none in ((), []):
+        agree(dygraph.squeeze(ours(a[:1]), none), a[:1])
 
 
 @pytest.mark.parametrize("dtype", ["bool", *INTS, *FLOATS])
@@ -505,6 +507,11 @@ def test_ranges():
         expected = np.linspace(-1, 2, num, endpoint=endpoint, dtype="float64")
         agree(dygraph.linspace(-1, 2, num, endpoint=endpoint, dtype="float64"), expected)
     agree(dygraph.linspace(0, 1, 3), np.linspace(0, 1, 3, dtype="float32"))
+    for num in (7, 10, 49):  # the first of one number more, bit by bit
+        for dtype in FLOATS:
+            some = dygraph.linspace(0, 1, num, dtype=dtype, endpoint=False)
+            more = dygraph.linspace(0, 1, num + 1, dtype=dtype)
+            assert some.tolist() == more.tolist()[:-1]
 
 
 def test_asarray_and_devices():
@@ -603,8 +610,9 @@ def test_protocol_of_variables():
     with pytest.raises(ValueError, match="api_version"):
         x.__array_namespace__(api_version="1999.1")
     agree(x.mT, np.swapaxes(CUBE, 1, 2))
-    with pytest.raises(TypeError, match="no complex types"):
-        complex(ours(1.0))
+    assert complex(ours(1.5)) == complex(ours([1.5])[0]) == 1.5 and complex(ours(True)) == 1
+    with pytest.raises(ValueError, match="one element"):
+        complex(x)
     assert x.__dlpack_device__() == (1, 0)
     agree(dygraph.from_dlpack(x), CUBE)
 
