@@ -187,11 +187,8 @@ def to_device(self, device, /, *, stream=None):
 
 
 def to_complex(self):
-    """Refused: there are no complex types."""
-    raise ArgumentTypeError(
-        f"complex() of a Variable of {self.dtype.name}: there are no complex types. Write "
-        "complex(x.item())"
-    )
+    """Python's complex number of one element, as ``float(x)`` is its float."""
+    return complex(float(self))
 
 
 def refuse_device(self, device):

@@ -443,6 +443,9 @@ def linspace(start, stop, num=None, dtype=None, *, device=None, endpoint=True, s
     described = _described(start, stop, num)
     if type(num) is int and num == 0:
         return on_device(filled_with([0], "0", dtype, "linspace"), device, "linspace")
+    if not endpoint and type(num) is int:  # the first of one number more
+        out = linspace(start, stop, num + 1, dtype, device=device)
+        return out[:-1]
     if not endpoint:
         stop = start + (stop - start) * (num - 1) / num
     out = ops.linspace(

@@ -73,7 +73,7 @@ def squeeze(x, axis=None, **spellings):
         (axis,) = spelled("squeeze", spellings, axis=axis)
     if _core.holds_symbol(axis):
         return ops.squeeze2(x, axes=axis)
-    if axis == []:
+    if isinstance(axis, (list, tuple)) and not axis:
         return ops.assign(x)
     axes = _axes(axis, "squeeze: axis")
     sizes = _core.dims(check.variable(x, "squeeze: x"))

@@ -5,7 +5,7 @@ namespace {
 
 struct Sign : Elementwise {
   static constexpr const char* kComment =
-      "Out = 1 where X > 0, -1 where X < 0, X elsewhere (0 or NaN), elementwise. The gradient is "
+      "Out = 1 where X > 0, -1 where X < 0, NaN where X is NaN, else 0, elementwise. The gradient is "
       "0.";
   static constexpr const char* kExample =
       ">>> F.sign(to_variable([-3.0, 0.0, 2.0])).tolist()\n"
@@ -15,7 +15,7 @@ struct Sign : Elementwise {
   template <class T>
   struct F {
     DYGRAPH_INLINE T operator()(T x) const {
-      return x > T(0) ? T(1) : x == T(0) || x != x ? x : T(-1);
+      return x != x ? x : static_cast<T>((x > T(0)) - (x < T(0)));
     }
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
