@@ -5,6 +5,8 @@ from dygraph.core.module_hints import OF_NN as _OF_NN
 from dygraph.core.spellings import refuse as _refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.activation import *
+from dygraph.nn.batch_norm import *
+from dygraph.nn.channel_activation import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *
@@ -23,7 +25,8 @@ _LAZY = {
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
     "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
-    "rnn": "BiRNN GRU GRUCell LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
+    "rnn": "BiRNN GRU LSTM RNN SimpleRNN",
+    "rnn_cells": "GRUCell LSTMCell RNNCellBase SimpleRNNCell",
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
