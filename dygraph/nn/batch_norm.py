@@ -4,6 +4,7 @@ import math
 
 from dygraph import _core
 from dygraph.core import check
+from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import share_of_old
 from dygraph.initializer import Constant
 from dygraph.nn.activation import activation
@@ -87,16 +88,22 @@ class BatchNorm(Layer):
         trainable_statistics=False,
     ):
         super().__init__(dtype=dtype)
-        channels = check.integer(num_channels, "BatchNorm: num_channels", 1)
+        name = type(self).__name__
+        channels = check.integer(num_channels, f"{name}: num_channels", 1)
+        if isinstance(act, float):
+            raise ArgumentTypeError(
+                f"{name}: act must be an activation's name such as 'relu', got {act}. Give "
+                f"momentum and epsilon by name: {name}({channels}, momentum=0.9, epsilon=1e-05)"
+            )
         self._attrs = {
-            "momentum": share_of_old(momentum, type(self).__name__),
-            "epsilon": check.number(epsilon, "BatchNorm: epsilon", 0),
-            "data_layout": check.choice(data_layout, ("NCHW", "NHWC"), "BatchNorm: data_layout"),
+            "momentum": share_of_old(momentum, name),
+            "epsilon": check.number(epsilon, f"{name}: epsilon", 0),
+            "data_layout": check.choice(data_layout, ("NCHW", "NHWC"), f"{name}: data_layout"),
             "use_global_stats": bool(use_global_stats),
             "trainable_statistics": bool(trainable_statistics),
         }
         self._is_test = bool(is_test)
-        self._act = activation(act, "BatchNorm")
+        self._act = activation(act, name)
         self._act_name, self._ends_in_relu = act, act == "relu"
         self.weight = self.create_parameter(
             [channels],
