@@ -21,7 +21,7 @@ from dygraph.functions.choices import where
 from dygraph.functions.random import bernoulli, multinomial, rand, randn
 from dygraph.functions.searching import take_along_axis
 from dygraph.inspect.shown import Shown
-from dygraph.nn.functional.activation import log_softmax
+from dygraph.nn.functional.along_axis import log_softmax
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
 

@@ -232,10 +232,17 @@ def _arguments(kind, args, kwargs):
             f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
             f"{len(args)}{fix}"
         )
+    optional = len(inspect.unwrap(kind.__init__).__defaults__ or ())
+    required = names[len(args) : code.co_argcount - 1 - optional]
+    missing = [name for name in required if name not in kwargs]
+    if missing:
+        raise ArgumentTypeError(
+            f"{kind.__name__}() needs {' and '.join(missing)}. It takes {', '.join(names)}"
+        )
 
 
 class NamedArguments:
-    """Base of classes whose constructor lists its arguments after a wrong one.
+    """Base of classes whose constructor lists its arguments after a wrong or missing one.
 
     Raises ArgumentTypeError (a TypeError) before ``__init__`` is called. It is a separate base so
     that ``inspect.signature`` finds the ``__init__`` of the class first.

@@ -206,3 +206,18 @@ def countable(x, axis, owner):
     if n < 0:
         raise check.unknown_size(x, axis, owner, ", and so is the number of results")
     return n
+
+
+def share_of_old(momentum, owner):
+    """`momentum` of a batch norm. InvalidArgumentError for what only PyTorch users write.
+
+    Fluid's `BatchNorm` takes any.
+    """
+    value = check.number(momentum, f"{owner}: momentum", 0, 1)
+    if value < 0.5 and owner != "BatchNorm":
+        raise InvalidArgumentError(
+            f"{owner}: momentum must be at least 0.5, since it is the share of the old value, got "
+            f"{momentum}. PyTorch's momentum is the share of the new one: write "
+            f"momentum={round(1 - value, 12)}"
+        )
+    return value

@@ -96,7 +96,7 @@ class NoamDecay(LearningRateDecay):
     warmup_steps : float
         For how many steps the rate rises, above 0.
     begin : int, default 1
-        The number of the first step.
+        The number of the first step. Paddle 2 begins with 0, whose rate is 0.
     step : int, default 1
         How far each call advances.
     dtype : str, default "float32"

@@ -8,11 +8,12 @@ from dygraph.nn.layer import Layer as Layer
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
-    "activation": "ELU GELU Hardshrink Hardsigmoid Hardswish LeakyReLU LogSigmoid LogSoftmax "
-    "Maxout Mish PReLU PRelu ReLU ReLU6 SELU SiLU Sigmoid Softmax Softplus Softshrink Softsign "
-    "Swish Tanh Tanhshrink ThresholdedReLU",
+    "activation": "ELU GELU Hardshrink Hardsigmoid Hardswish LeakyReLU LogSigmoid Mish ReLU ReLU6 "
+    "SELU SiLU Sigmoid Softplus Softshrink Softsign Swish Tanh Tanhshrink ThresholdedReLU",
     "attention": "MultiHeadAttention scaled_dot_product_attention",
+    "batch_norm": "BatchNorm BatchNorm1D BatchNorm2D BatchNorm3D",
     "bilinear": "BilinearTensorProduct TreeConv",
+    "channel_activation": "LogSoftmax Maxout PReLU PRelu Softmax",
     "clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
     "common": "Embedding Identity Linear",
     "containers": "LayerDict LayerList ParameterDict ParameterList Sequential",
@@ -23,12 +24,13 @@ _LAZY = {
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
     "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
     "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
-    "norm": "BatchNorm BatchNorm1D BatchNorm2D BatchNorm3D GroupNorm InstanceNorm InstanceNorm1D "
-    "InstanceNorm2D InstanceNorm3D LayerNorm LocalResponseNorm RMSNorm",
+    "norm": "GroupNorm InstanceNorm InstanceNorm1D InstanceNorm2D InstanceNorm3D LayerNorm "
+    "LocalResponseNorm RMSNorm",
     "pooling": "AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D "
     "AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool1D AvgPool2D AvgPool3D MaxPool1D MaxPool2D "
     "MaxPool3D MaxUnPool2D",
-    "rnn": "BiRNN GRU GRUCell LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
+    "rnn": "BiRNN GRU LSTM RNN SimpleRNN",
+    "rnn_cells": "GRUCell LSTMCell RNNCellBase SimpleRNNCell",
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",

@@ -3,8 +3,6 @@
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
-from dygraph.functions.arguments import softmax_axis
-from dygraph.initializer import ConstantInitializer
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -16,16 +14,11 @@ __all__ = [
     "Hardswish",
     "LeakyReLU",
     "LogSigmoid",
-    "LogSoftmax",
-    "Maxout",
     "Mish",
-    "PReLU",
-    "PRelu",
     "ReLU",
     "ReLU6",
     "Sigmoid",
     "SiLU",
-    "Softmax",
     "Softplus",
     "Softshrink",
     "Softsign",
@@ -67,7 +60,7 @@ def _takes_one(name):
     return sum(not i["dispensable"] for i in inputs) == 1 and not inputs[0]["duplicable"]
 
 
-class _Elementwise(Layer):
+class Elementwise(Layer):
     """An operator of one input with fixed attributes."""
 
     _op: str | None = None
@@ -88,9 +81,11 @@ def _number(value, layer, name, least=None):
     return check.number(value, f"{type(layer).__name__}: {name}", least)
 
 
-class ReLU(_Elementwise):
+class ReLU(Elementwise):
     """``max(x, 0)``; the gradient at 0 is 0.
 
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.ReLU()(dygraph.to_variable([-1.0, 2.0])).tolist()
     [0.0, 2.0]
@@ -99,9 +94,16 @@ class ReLU(_Elementwise):
     _op = "relu"
 
 
-class ReLU6(_Elementwise):
+class ReLU6(Elementwise):
     """``min(max(x, 0), threshold)``.
 
+    Parameters
+    ----------
+    threshold : float
+        The upper bound.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.ReLU6()(dygraph.to_variable([-1.0, 2.0, 8.0])).tolist()
     [0.0, 2.0, 6.0]
@@ -116,9 +118,16 @@ class ReLU6(_Elementwise):
         }
 
 
-class LeakyReLU(_Elementwise):
+class LeakyReLU(Elementwise):
     """``x`` where ``x > 0``, else ``alpha * x``.
 
+    Parameters
+    ----------
+    alpha : float
+        Slope below 0; PyTorch's `negative_slope`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.LeakyReLU(0.25)(dygraph.to_variable([-4.0, 2.0])).tolist()
     [-1.0, 2.0]
@@ -133,9 +142,16 @@ class LeakyReLU(_Elementwise):
         }
 
 
-class ELU(_Elementwise):
+class ELU(Elementwise):
     """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)``. Clevert et al., 2016.
 
+    Parameters
+    ----------
+    alpha : float
+        Minus the limit for ``x`` to minus infinity.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.ELU()(dygraph.to_variable([-99.0, -1.0, 2.0])).tolist()]
     [-1.0, -0.6321, 2.0]
@@ -150,9 +166,16 @@ class ELU(_Elementwise):
         }
 
 
-class SELU(_Elementwise):
+class SELU(Elementwise):
     """``scale * elu(x, alpha)`` with the constants that keep mean and variance. Klambauer, 2017.
 
+    Parameters
+    ----------
+    scale, alpha : float
+        The constants of Klambauer et al., which PyTorch does not let change.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.SELU()(dygraph.to_variable([-99.0, 1.0])).tolist()]
     [-1.7581, 1.0507]
@@ -168,11 +191,16 @@ class SELU(_Elementwise):
         }
 
 
-class GELU(_Elementwise):
-    """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016.
+class GELU(Elementwise):
+    """``x * Phi(x)``, Phi the normal distribution function. Hendrycks and Gimpel, 2016.
 
-    `approximate` is a bool as in Paddle, or ``'none'`` or ``'tanh'`` as in PyTorch.
+    Parameters
+    ----------
+    approximate : bool or str
+        True, or PyTorch's ``'tanh'``: the form with tanh. False, or ``'none'``: the exact one.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.GELU()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.8413]
@@ -188,9 +216,11 @@ class GELU(_Elementwise):
         self._attrs = {"approximate": check.flag(approximate, "GELU: approximate")}
 
 
-class SiLU(_Elementwise):
+class SiLU(Elementwise):
     """``x * sigmoid(x)``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.SiLU()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.7311]
@@ -199,9 +229,16 @@ class SiLU(_Elementwise):
     _op = "silu"
 
 
-class Swish(_Elementwise):
+class Swish(Elementwise):
     """``x * sigmoid(beta * x)``. Ramachandran et al., 2017.
 
+    Parameters
+    ----------
+    beta : float
+        1 gives `SiLU`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Swish(beta=2.0)(dygraph.to_variable([0.0, 0.5])).tolist()]
     [0.0, 0.3655]
@@ -216,9 +253,11 @@ class Swish(_Elementwise):
         }
 
 
-class Mish(_Elementwise):
+class Mish(Elementwise):
     """``x * tanh(softplus(x))``. Misra, 2019.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Mish()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.8651]
@@ -227,9 +266,16 @@ class Mish(_Elementwise):
     _op = "mish"
 
 
-class Hardswish(_Elementwise):
+class Hardswish(Elementwise):
     """``x * min(max(x + offset, 0), threshold) / scale``. Howard et al., 2019.
 
+    Parameters
+    ----------
+    threshold, scale, offset : float
+        With the defaults the function of PyTorch and Paddle 2.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Hardswish()(dygraph.to_variable([-1.5, 0.0, 4.0])).tolist()
     [-0.375, 0.0, 4.0]
@@ -246,9 +292,16 @@ class Hardswish(_Elementwise):
         }
 
 
-class Hardsigmoid(_Elementwise):
+class Hardsigmoid(Elementwise):
     """``min(max(slope * x + offset, 0), 1)``; the default slope is PyTorch's and Paddle 2's.
 
+    Parameters
+    ----------
+    slope, offset : float
+        Fluid's default slope is 0.2.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Hardsigmoid(0.25)(dygraph.to_variable([-3.0, 1.0, 3.0])).tolist()
     [0.0, 0.75, 1.0]
@@ -264,9 +317,16 @@ class Hardsigmoid(_Elementwise):
         }
 
 
-class Hardshrink(_Elementwise):
+class Hardshrink(Elementwise):
     """``x`` where ``|x| > threshold``, else 0.
 
+    Parameters
+    ----------
+    threshold : float
+        PyTorch's `lambd`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Hardshrink()(dygraph.to_variable([-2.0, 0.25])).tolist()
     [-2.0, 0.0]
@@ -281,9 +341,16 @@ class Hardshrink(_Elementwise):
         }
 
 
-class Softshrink(_Elementwise):
-    """``x`` shrunk towards 0 by `threshold`, and 0 within it.
+class Softshrink(Elementwise):
+    """``x`` moved towards 0 by `threshold`, and 0 within it.
 
+    Parameters
+    ----------
+    threshold : float
+        PyTorch's `lambd`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Softshrink()(dygraph.to_variable([-2.0, 0.25])).tolist()
     [-1.5, 0.0]
@@ -298,9 +365,11 @@ class Softshrink(_Elementwise):
         }
 
 
-class Tanhshrink(_Elementwise):
+class Tanhshrink(Elementwise):
     """``x - tanh(x)``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Tanhshrink()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.2384]
@@ -309,9 +378,16 @@ class Tanhshrink(_Elementwise):
     _op = "tanh_shrink"
 
 
-class ThresholdedReLU(_Elementwise):
+class ThresholdedReLU(Elementwise):
     """``x`` where ``x > threshold``, else 0.
 
+    Parameters
+    ----------
+    threshold : float
+        PyTorch's ``Threshold(threshold, 0)``.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.ThresholdedReLU()(dygraph.to_variable([0.5, 2.0])).tolist()
     [0.0, 2.0]
@@ -326,9 +402,18 @@ class ThresholdedReLU(_Elementwise):
         }
 
 
-class Softplus(_Elementwise):
+class Softplus(Elementwise):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
 
+    Parameters
+    ----------
+    beta : float
+        Sharpness of the bend at 0.
+    threshold : float
+        Bound of ``beta * x`` for the linear part, which avoids overflow.
+
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Softplus()(dygraph.to_variable([0.0, 50.0])).tolist()]
     [0.6931, 50.0]
@@ -344,9 +429,11 @@ class Softplus(_Elementwise):
         }
 
 
-class Softsign(_Elementwise):
+class Softsign(Elementwise):
     """``x / (1 + |x|)``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Softsign()(dygraph.to_variable([-1.0, 3.0])).tolist()
     [-0.5, 0.75]
@@ -355,9 +442,11 @@ class Softsign(_Elementwise):
     _op = "softsign"
 
 
-class LogSigmoid(_Elementwise):
+class LogSigmoid(Elementwise):
     """``log(1 / (1 + exp(-x)))``, without overflow for any ``x``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.LogSigmoid()(dygraph.to_variable([0.0, -900.0])).tolist()]
     [-0.6931, -900.0]
@@ -366,9 +455,11 @@ class LogSigmoid(_Elementwise):
     _op = "logsigmoid"
 
 
-class Sigmoid(_Elementwise):
+class Sigmoid(Elementwise):
     """``1 / (1 + exp(-x))``.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Sigmoid()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.5, 0.7311]
@@ -377,177 +468,14 @@ class Sigmoid(_Elementwise):
     _op = "sigmoid"
 
 
-class Tanh(_Elementwise):
+class Tanh(Elementwise):
     """The hyperbolic tangent.
 
+    Examples
+    --------
     >>> import dygraph
     >>> [round(v, 4) for v in dygraph.nn.Tanh()(dygraph.to_variable([0.0, 1.0])).tolist()]
     [0.0, 0.7616]
     """
 
     _op = "tanh"
-
-
-class Softmax(_Elementwise):
-    """``exp(x) / sum(exp(x))`` along `axis`, which may be left out for one axis or two.
-
-    >>> import dygraph, numpy as np
-    >>> scores = dygraph.to_variable(np.log([[1.0, 3.0]]))
-    >>> dygraph.nn.Softmax()(scores).numpy().round(4).tolist()
-    [[0.25, 0.75]]
-    """
-
-    _op = "softmax"
-
-    def __init__(self, axis=None):
-        super().__init__()
-        if axis is not None:
-            self._attrs["axis"] = check.integer(axis, f"{type(self).__name__}: axis")
-
-    def forward(self, input):
-        if not self._attrs:
-            softmax_axis(input, None, type(self).__name__)
-        return super().forward(input)
-
-
-class LogSoftmax(Softmax):
-    """``x - log(sum(exp(x)))`` along `axis`: the logarithm of softmax.
-
-    >>> import dygraph
-    >>> (logs,) = dygraph.nn.LogSoftmax()(dygraph.to_variable([[0.0, 0.0]])).tolist()
-    >>> [round(v, 4) for v in logs]
-    [-0.6931, -0.6931]
-    """
-
-    _op = "log_softmax"
-
-
-class Maxout(_Elementwise):
-    """The largest of each `groups` neighbouring channels. Goodfellow et al., 2013.
-
-    Parameters
-    ----------
-    groups : int
-        The number of channels in a group; it divides the number of channels.
-    axis : int
-        The axis of the channels.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[1.0, 4.0, 3.0, 2.0]])
-    >>> dygraph.nn.Maxout(2)(x.reshape(1, 4, 1, 1)).reshape(2).tolist()
-    [4.0, 3.0]
-    """
-
-    _op = "maxout"
-
-    def __init__(self, groups, axis=1):
-        super().__init__()
-        self._attrs = {
-            "groups": check.integer(groups, "Maxout: groups", 1),
-            "axis": check.integer(axis, "Maxout: axis"),
-        }
-
-
-class PRelu(Layer):
-    """``x`` where ``x > 0``, else ``weight * x`` with learnt slopes. He et al., 2015.
-
-    Parameters
-    ----------
-    mode : str
-        ``'all'``: one slope; ``'channel'``: one for each channel (axis 1); ``'element'``: one each
-        for the elements of a sample.
-    channel : int, optional
-        Number of channels, for mode ``'channel'``.
-    input_shape : list of int, optional
-        Shape of the input with the batch in front, for mode ``'element'``.
-    param_attr : ParamAttr, optional
-        Of the slopes, which start at 0.25 by default.
-    dtype : dtype, optional
-        Type of the parameters; None: `dygraph.get_default_dtype`.
-    data_format : 'NCHW' or 'NHWC'
-        NHWC: the channels are the last axis.
-
-    Examples
-    --------
-    >>> import dygraph, numpy as np
-    >>> prelu = dygraph.nn.PRelu("channel", channel=2)
-    >>> prelu(dygraph.to_variable(np.array([[-4.0, 2.0]], "float32"))).numpy()
-    array([[-1.,  2.]], dtype=float32)
-    """
-
-    def __init__(
-        self, mode, channel=None, input_shape=None, param_attr=None, dtype=None,
-        data_format="NCHW",
-    ):  # fmt: skip
-        super().__init__(dtype=dtype)
-        if mode not in ("all", "channel", "element"):
-            raise InvalidArgumentError(
-                f"PRelu: mode must be 'all', 'channel' or 'element', got {mode!r}"
-            )
-        if mode == "channel":
-            shape = [check.integer(channel, "PRelu: channel, which mode 'channel' needs,", 1)]
-        elif mode == "element":
-            shape = [1, *check.shape(input_shape, "PRelu: input_shape")[1:]]
-        else:
-            shape = [1]
-        name = type(self).__name__
-        self._format = check.choice(data_format, ("NCHW", "NHWC"), f"{name}: data_format")
-        self._mode = mode
-        self.weight = self.create_parameter(
-            shape, param_attr, dtype, default_initializer=ConstantInitializer(0.25)
-        )
-
-    def forward(self, input):
-        return ops.prelu(input, self.weight, mode=self._mode, data_format=self._format)
-
-    def extra_repr(self):
-        shape = {"channel": f", channel={self.weight.size}"}
-        if self._mode == "element":
-            return f"mode='element', input_shape={list(self.weight.shape)}"
-        return f"mode='{self._mode}'{shape.get(self._mode, '')}"
-
-
-class PReLU(PRelu):
-    """`PRelu` with the arguments of later releases: one slope, or one for each channel.
-
-    Parameters
-    ----------
-    num_parameters : int
-        1, or the number of channels.
-    init : float
-        The initial slopes.
-    param_attr : ParamAttr, optional
-        Of the slopes; its initializer overrides `init`.
-    dtype : dtype, optional
-        Type of the parameters; None: `dygraph.get_default_dtype`.
-    data_format : 'NCHW' or 'NHWC'
-        NHWC: the channels are the last axis.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> prelu = dygraph.nn.PReLU(init=0.5)
-    >>> prelu(dygraph.to_variable([[-4.0, 2.0]], dtype="float32")).tolist()
-    [[-2.0, 2.0]]
-    """
-
-    def __init__(
-        self, num_parameters=1, init=0.25, param_attr=None, dtype=None, data_format="NCHW"
-    ):
-        count = check.integer(num_parameters, "PReLU: num_parameters", 1)
-        super().__init__(
-            "all" if count == 1 else "channel",
-            channel=count,
-            param_attr=param_attr,
-            dtype=dtype,
-            data_format=data_format,
-        )
-        if getattr(param_attr, "initializer", None) is None:
-            self.weight.set_value(
-                ops.fill_any_like(self.weight, value=check.number(init, "PReLU: init"))
-            )
-
-    def extra_repr(self):
-        return f"{self.weight.size}"

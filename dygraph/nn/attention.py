@@ -156,6 +156,8 @@ def scaled_dot_product_attention(
         Share of weights that become zero while `training`.
     is_causal : bool
         Query i sees keys 0 to i only.
+    training : bool
+        False: no dropout.
 
     Returns
     -------
@@ -249,6 +251,8 @@ class MultiHeadAttention(Layer):
         Also return the weights ``[batch, heads, queries, keys]``.
     weight_attr, bias_attr : ParamAttr or False, optional
         Of the four projections ``q_proj``, ``k_proj``, ``v_proj``, ``out_proj``.
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Notes
     -----

@@ -190,8 +190,15 @@ class Embedding(Layer):
 
 
 class Identity(Layer):
-    """Returns its input: a placeholder for another layer. Arguments are ignored.
+    """Returns its input: a placeholder for another layer.
 
+    Parameters
+    ----------
+    *_, **__
+        Any arguments, which are ignored.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.Identity()(dygraph.to_variable([-1.0, 2.0])).tolist()
     [-1.0, 2.0]

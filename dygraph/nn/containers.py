@@ -294,6 +294,11 @@ class _Dict(Layer):
 class LayerDict(_Dict):
     """A dict whose layers are found by `parameters` and `state_dict`.
 
+    Parameters
+    ----------
+    members : dict or list of (str, Layer), optional
+        The first entries, in order.
+
     Examples
     --------
     >>> import dygraph
@@ -309,6 +314,13 @@ class LayerDict(_Dict):
 class ParameterDict(_Dict):
     """A dict of parameters that `parameters` and `state_dict` find.
 
+    Parameters
+    ----------
+    members : dict or list of (str, Parameter), optional
+        The first entries, in order.
+
+    Examples
+    --------
     >>> import dygraph
     >>> scales = dygraph.nn.ParameterDict({"in": dygraph.Parameter([1.0, 2.0])})
     >>> scales["out"] = dygraph.Parameter([3.0])

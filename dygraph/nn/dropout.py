@@ -80,10 +80,18 @@ class _ChannelDropout(Layer):
 
 
 class Dropout1D(_ChannelDropout):
-    """Whole channels of sequences [N, C, L] are zeroed with probability `p` while training.
+    """Zero whole channels of sequences ``[batch, channels, length]`` while training.
 
-    The others are divided by ``1 - p`` (Tompson et al., "Efficient Object Localization", 2015).
+    Each channel of each sample is zeroed with probability `p`, the others are divided by ``1 - p``
+    (Tompson et al., "Efficient Object Localization", 2015).
 
+    Parameters
+    ----------
+    p : float
+        Probability of zeros, 0 to 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> y = dygraph.nn.Dropout1D(0.75)(dygraph.ones([1, 8, 3])).numpy()
     >>> bool(((y == 0) | (y == 4)).all() and (y.std(axis=2) == 0).all())
@@ -94,9 +102,15 @@ class Dropout1D(_ChannelDropout):
 
 
 class Dropout2D(_ChannelDropout):
-    """Whole channels of images [N, C, H, W] are zeroed with probability `p` while training.
+    """Zero whole channels of images ``[batch, channels, height, width]`` while training.
 
-    The others are divided by ``1 - p`` (Tompson et al., "Efficient Object Localization", 2015).
+    Each channel of each sample is zeroed with probability `p`, the others are divided by ``1 - p``
+    (Tompson et al., "Efficient Object Localization", 2015).
+
+    Parameters
+    ----------
+    p : float
+        Probability of zeros, 0 to 1.
 
     Examples
     --------
@@ -109,8 +123,18 @@ class Dropout2D(_ChannelDropout):
 
 
 class Dropout3D(_ChannelDropout):
-    """Whole channels of volumes [N, C, D, H, W] are zeroed with probability `p` while training.
+    """Zero whole channels of volumes while training.
 
+    Volumes are ``[batch, channels, depth, height, width]``. Each channel of each sample is zeroed
+    with probability `p`, the others are divided by ``1 - p``.
+
+    Parameters
+    ----------
+    p : float
+        Probability of zeros, 0 to 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> y = dygraph.nn.Dropout3D(0.75)(dygraph.ones([1, 8, 2, 2, 2])).numpy()
     >>> bool(((y == 0) | (y == 4)).all() and (y.std(axis=(2, 3, 4)) == 0).all())
@@ -128,6 +152,13 @@ class AlphaDropout(Layer):
     q))^(-1/2), t = -s (1 - q) a (Klambauer et al., "Self-Normalizing Neural Networks", 2017). In
     eval mode it has no effect.
 
+    Parameters
+    ----------
+    p : float
+        Probability of a replacement, 0 to 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> drop = dygraph.nn.AlphaDropout(0.5)
     >>> x = dygraph.randn([100_000])
@@ -152,8 +183,15 @@ class AlphaDropout(Layer):
 
 
 class FeatureAlphaDropout(AlphaDropout):
-    """`AlphaDropout` of whole channels: of [N, C, ...] each channel of each sample at once.
+    """`AlphaDropout` of whole channels: each channel of each sample of ``[batch, channels, ...]``.
 
+    Parameters
+    ----------
+    p : float
+        Probability of a replacement, 0 to 1.
+
+    Examples
+    --------
     >>> import dygraph
     >>> y = dygraph.nn.FeatureAlphaDropout(0.5)(dygraph.ones([1, 8, 3])).numpy()
     >>> bool((y.std(axis=2) == 0).all())

@@ -312,6 +312,12 @@ class SmoothL1Loss(LossLayer):
 class SoftMarginLoss(LossLayer):
     """``log(1 + exp(-label * input))``, labels 1 or -1.
 
+    Parameters
+    ----------
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
     >>> [round(v, 4) for v in dygraph.nn.SoftMarginLoss("none")(score, label).tolist()]
@@ -337,6 +343,14 @@ class _MarginLoss(LossLayer):
 class MarginRankingLoss(_MarginLoss):
     """``max(0, margin - label * (input - other))``, label 1 where `input` ranks higher, else -1.
 
+    Parameters
+    ----------
+    margin : float
+        The least distance of the two scores that costs nothing.
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, other = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([1.0, 2.0])
     >>> dygraph.nn.MarginRankingLoss(reduction="none")(x, other, dygraph.ones_like(x)).tolist()
@@ -353,6 +367,14 @@ class MarginRankingLoss(_MarginLoss):
 class HingeEmbeddingLoss(_MarginLoss):
     """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1.
 
+    Parameters
+    ----------
+    margin : float
+        The least distance that costs nothing for label -1.
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> distance, label = dygraph.to_variable([0.5, 0.25]), dygraph.to_variable([1.0, -1.0])
     >>> dygraph.nn.HingeEmbeddingLoss(reduction="none")(distance, label).tolist()
@@ -369,6 +391,14 @@ class HingeEmbeddingLoss(_MarginLoss):
 class CosineEmbeddingLoss(_MarginLoss):
     """``1 - cos(input1, input2)`` for label 1, ``max(0, cos - margin)`` for label -1.
 
+    Parameters
+    ----------
+    margin : float
+        The largest cosine that costs nothing for label -1.
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> a = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]])
     >>> b = dygraph.to_variable([[0.0, 1.0], [1.0, 0.0]])
@@ -424,8 +454,20 @@ class TripletMarginLoss(_MarginLoss):
 
 
 class PoissonNLLLoss(LossLayer):
-    """``exp(input) - label * input``; see `dygraph.nn.functional.poisson_nll_loss`.
+    """``exp(input) - label * input`` for counts; see `dygraph.nn.functional.poisson_nll_loss`.
 
+    Parameters
+    ----------
+    log_input : bool
+        `input` holds logarithms of means. False: means, ``input - label * log(input + epsilon)``.
+    full : bool
+        Add Stirling's approximation of ``log(label!)`` for labels above 1.
+    epsilon : float
+        Avoids ``log(0)`` without `log_input`.
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
     >>> loss = dygraph.nn.PoissonNLLLoss(log_input=False, reduction="none")
@@ -449,6 +491,16 @@ class PoissonNLLLoss(LossLayer):
 class GaussianNLLLoss(LossLayer):
     """``(log(variance) + (input - label)^2 / variance) / 2``.
 
+    Parameters
+    ----------
+    full : bool
+        Add the constant ``log(2 pi) / 2``.
+    epsilon : float
+        The least variance; smaller ones count as this.
+    reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
     >>> import dygraph
     >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
     >>> dygraph.nn.GaussianNLLLoss()(x, y, dygraph.ones_like(x)).item()

@@ -80,8 +80,21 @@ class MaxPool2D(_Windows):
 
 
 class MaxPool1D(MaxPool2D):
-    """Maxima over windows of sequences ``[batch, channels, length]``; see `MaxPool2D`.
+    """Maxima over windows of sequences ``[batch, channels, length]``.
 
+    Parameters
+    ----------
+    pool_size, pool_padding : int
+        Padding counts as minus infinity.
+    pool_stride : int, optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Also return the position of each maximum. Not with `ceil_mode`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
     >>> dygraph.nn.MaxPool1D(2)(x).tolist()
@@ -93,8 +106,21 @@ class MaxPool1D(MaxPool2D):
 
 
 class MaxPool3D(MaxPool2D):
-    """Maxima over windows of volumes; see `MaxPool2D`.
+    """Maxima over windows of volumes ``[batch, channels, depth, height, width]``.
 
+    Parameters
+    ----------
+    pool_size, pool_padding : int or (int, int, int)
+        Padding counts as minus infinity.
+    pool_stride : int or (int, int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Also return the position of each maximum. Not with `ceil_mode`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.MaxPool3D((1, 2, 2))(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
     [[[[[3.0]], [[7.0]]]]]
@@ -137,8 +163,20 @@ class AvgPool2D(_Windows):
 
 
 class AvgPool1D(AvgPool2D):
-    """Averages over windows of sequences ``[batch, channels, length]``; see `AvgPool2D`.
+    """Averages over windows of sequences ``[batch, channels, length]``.
 
+    Parameters
+    ----------
+    pool_size, pool_padding : int
+    pool_stride : int, optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Do not count padding, as in Paddle; PyTorch counts it by default.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
     >>> dygraph.nn.AvgPool1D(2)(x).tolist()
@@ -150,8 +188,20 @@ class AvgPool1D(AvgPool2D):
 
 
 class AvgPool3D(AvgPool2D):
-    """Averages over windows of volumes; see `AvgPool2D`.
+    """Averages over windows of volumes ``[batch, channels, depth, height, width]``.
 
+    Parameters
+    ----------
+    pool_size, pool_padding : int or (int, int, int)
+    pool_stride : int or (int, int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Do not count padding, as in Paddle; PyTorch counts it by default.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.AvgPool3D((1, 2, 2))(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
     [[[[[1.5]], [[5.5]]]]]
@@ -206,8 +256,15 @@ class AdaptiveAvgPool2D(_Adaptive):
 
 
 class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
-    """Averages over even parts of sequences; see `AdaptiveAvgPool2D`.
+    """Averages over even parts of sequences ``[batch, channels, length]`` of any length.
 
+    Parameters
+    ----------
+    output_size : int
+        None keeps the length.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.AdaptiveAvgPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
     [[[1.0, 4.0]]]
@@ -218,8 +275,17 @@ class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
 
 
 class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
-    """Averages over even parts of volumes; see `AdaptiveAvgPool2D`.
+    """Averages over even parts of volumes of any size.
 
+    Volumes are ``[batch, channels, depth, height, width]``.
+
+    Parameters
+    ----------
+    output_size : int or (int, int, int)
+        None in its place keeps an axis' size.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.AdaptiveAvgPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
     [[[[[3.5]]]]]
@@ -253,8 +319,17 @@ class AdaptiveMaxPool2D(_Adaptive):
 
 
 class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
-    """Maxima over even parts of sequences; see `AdaptiveMaxPool2D`.
+    """Maxima over even parts of sequences ``[batch, channels, length]`` of any length.
 
+    Parameters
+    ----------
+    output_size : int
+        None keeps the length.
+    return_mask : bool
+        Also return the position of each maximum.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.AdaptiveMaxPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
     [[[2.0, 5.0]]]
@@ -265,8 +340,19 @@ class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
 
 
 class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
-    """Maxima over even parts of volumes; see `AdaptiveMaxPool2D`.
+    """Maxima over even parts of volumes of any size.
 
+    Volumes are ``[batch, channels, depth, height, width]``.
+
+    Parameters
+    ----------
+    output_size : int or (int, int, int)
+        None in its place keeps an axis' size.
+    return_mask : bool
+        Also return the position of each maximum.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.AdaptiveMaxPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
     [[[[[7.0]]]]]

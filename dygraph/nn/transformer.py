@@ -89,6 +89,8 @@ class TransformerEncoderLayer(_Block):
     weight_attr, bias_attr : ParamAttr, False or list of 2, optional
         Of the attention and of the feed-forward part.
     layer_norm_eps : float
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Notes
     -----
@@ -129,11 +131,33 @@ class TransformerEncoderLayer(_Block):
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention over the encoder's result, and a feed-forward part.
 
-    Arguments as of `TransformerEncoderLayer`; `weight_attr` and `bias_attr` may be lists of 3.
+    Each part has a residual and layer normalisation.
+
+    Parameters
+    ----------
+    d_model, nhead, dim_feedforward : int
+    dropout : float
+        After each part, in training.
+    activation : str
+        Any operator of one input, ``'relu'``.
+    attn_dropout, act_dropout : float, optional
+        Of the attention weights and after the activation; None: `dropout`.
+    normalize_before : bool
+        Normalise each part's input instead of the sum after it.
+    weight_attr, bias_attr : ParamAttr, False or list of 3, optional
+        Of the two attentions and of the feed-forward part.
+    layer_norm_eps : float
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
+
+    Notes
+    -----
     ``forward(tgt, memory, tgt_mask=None, memory_mask=None, cache=None, tgt_is_causal=False)``; with
     a cache of ``gen_cache(memory)``, a pair of growing and static caches, it returns (output,
     cache). Of a ragged `tgt`, `memory` has as many sequences, each of any length.
 
+    Examples
+    --------
     >>> import dygraph
     >>> layer = dygraph.nn.TransformerDecoderLayer(8, 2, 16)
     >>> layer(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
@@ -226,8 +250,18 @@ class TransformerEncoder(_Stacked):
 
 
 class TransformerDecoder(_Stacked):
-    """`num_layers` layers like `decoder_layer`, see `TransformerEncoder`.
+    """`num_layers` layers like `decoder_layer`, each with its own parameters.
 
+    Parameters
+    ----------
+    decoder_layer : TransformerDecoderLayer
+        The first layer; the others have the same arguments.
+    num_layers : int
+    norm : Layer, optional
+        After the last layer.
+
+    Examples
+    --------
     >>> import dygraph
     >>> decoder = dygraph.nn.TransformerDecoder(dygraph.nn.TransformerDecoderLayer(8, 2, 16), 3)
     >>> decoder(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
@@ -265,6 +299,8 @@ class Transformer(Layer):
         Of every layer.
     custom_encoder, custom_decoder : Layer, optional
         In place of the default ones.
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Examples
     --------

@@ -79,6 +79,15 @@ class Upsample(Layer):
 class UpsamplingBilinear2D(Upsample):
     """Resize images by weighted means of four pixels, with aligned corners.
 
+    Parameters
+    ----------
+    size : (int, int), optional
+        Height and width of the result. This or `scale_factor` must be given.
+    scale_factor : float or (float, float), optional
+        Factors on height and width.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
     >>> dygraph.nn.UpsamplingBilinear2D(size=[1, 3])(x).tolist()
@@ -92,6 +101,15 @@ class UpsamplingBilinear2D(Upsample):
 class UpsamplingNearest2D(Upsample):
     """Resize images by repeating pixels.
 
+    Parameters
+    ----------
+    size : (int, int), optional
+        Height and width of the result. This or `scale_factor` must be given.
+    scale_factor : float or (float, float), optional
+        Factors on height and width.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
     >>> dygraph.nn.UpsamplingNearest2D(scale_factor=2)(x).tolist()

@@ -124,12 +124,13 @@ class Adadelta(Optimizer):
     """Steps of the size of past steps (Zeiler, 2012).
 
     ``g2 = rho * g2 + (1 - rho) * grad * grad``, ``update = -sqrt((u2 + epsilon) / (g2 + epsilon)) *
-    grad``, ``u2 = rho * u2 + (1 - rho) * update * update``, ``param = param + update``.
+    grad``, ``u2 = rho * u2 + (1 - rho) * update * update``, ``param = param + learning_rate *
+    update``, as in PyTorch and Paddle 2. Fluid's `AdadeltaOptimizer` ignores its learning rate.
 
     Parameters
     ----------
-    learning_rate : float
-        Required as in Fluid, without effect: the method has no learning rate.
+    learning_rate : float or schedule
+        The factor of each step; 1 in the paper.
     epsilon : float, default 1e-06
         Keeps the divisor above 0.
     rho : float, default 0.95
@@ -148,15 +149,14 @@ class Adadelta(Optimizer):
     --------
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
-    >>> rule = dygraph.optimizer.Adadelta(0.0, epsilon=1.0, rho=0.25, parameter_list=[w])
+    >>> rule = dygraph.optimizer.Adadelta(0.5, epsilon=1.0, rho=0.25, parameter_list=[w])
     >>> (w * 2.0).backward()
-    >>> rule.step()  # g2 = 0.75 * 2^2, the update -sqrt(1 / 4) * 2
+    >>> rule.step()  # g2 = 0.75 * 2^2, the update -sqrt(1 / 4) * 2, of which half is taken
     >>> round(w.item(), 4)
-    2.0
+    2.5
     """
 
     operator = "adadelta"
-    has_rate = False
 
     def __init__(
         self,
@@ -176,6 +176,30 @@ class Adadelta(Optimizer):
 
     def accumulators(self):
         return {"AvgSquaredGrad": Accumulator(), "AvgSquaredUpdate": Accumulator()}
+
+
+class AdadeltaOptimizer(Adadelta):
+    """`Adadelta` as in Fluid, where the learning rate has no effect: ``param = param + update``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Required, and ignored.
+    epsilon, rho, parameter_list, regularization, grad_clip, name
+        As of `Adadelta`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.AdadeltaOptimizer(0.5, epsilon=1.0, rho=0.25, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # g2 = 0.75 * 2^2, the update -sqrt(1 / 4) * 2
+    >>> round(w.item(), 4)
+    2.0
+    """
+
+    has_rate = False
 
 
 class RMSProp(Optimizer):
@@ -307,6 +331,5 @@ class Ftrl(Optimizer):
 
 AdagradOptimizer = Adagrad
 DecayedAdagradOptimizer = DecayedAdagrad
-AdadeltaOptimizer = Adadelta
 RMSPropOptimizer = RMSProp
 FtrlOptimizer = Ftrl

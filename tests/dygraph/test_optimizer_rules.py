@@ -28,7 +28,7 @@ def adadelta(w, g, t, s):
     s["g"] = 0.75 * s.get("g", 0.0) + 0.25 * g * g
     step = -np.sqrt((s.get("u", 0.0) + 2**-10) / (s["g"] + 2**-10)) * g
     s["u"] = 0.75 * s.get("u", 0.0) + 0.25 * step * step
-    return w + step
+    return w + RATE * step
 
 
 def adamax(w, g, t, s):
@@ -160,7 +160,19 @@ def test_fluid_signatures(line):
     name = line.split("(")[0]
     kind = getattr(optimizer, name)
     assert f"{name}{inspect.signature(kind)}".replace("1e-6", "1e-06") == line
-    assert getattr(optimizer, name + "Optimizer") is kind
+    fluid = getattr(optimizer, name + "Optimizer")
+    assert fluid is kind or name == "Adadelta"
+
+
+def test_fluids_adadelta_ignores_its_learning_rate():
+    kinds, results = (optimizer.Adadelta, optimizer.AdadeltaOptimizer), []
+    for kind in kinds:
+        p = dygraph.Parameter([1.0])
+        p.grad = dygraph.to_variable([2.0])
+        kind(0.5, parameter_list=[p]).step()
+        results.append(1 - p.item())
+    step = 2 * np.sqrt(1e-6 / (0.05 * 4 + 1e-6))
+    np.testing.assert_allclose(results, [0.5 * step, step], rtol=1e-4)
 
 
 def test_names():

@@ -79,7 +79,7 @@ OPTIMIZERS = {
     "rmsprop": lambda module, **kw: module.RMSProp(0.01, momentum=0.5, **kw),
     "centered": lambda module, **kw: module.RMSProp(0.01, centered=True, **kw),
     "adagrad": lambda module, **kw: module.Adagrad(0.05, **kw),
-    "adadelta": lambda module, **kw: module.Adadelta(0.5, **kw),
+    "adadelta": lambda module, **kw: module.AdadeltaOptimizer(0.5, **kw),
     "decayed_adagrad": lambda module, **kw: module.DecayedAdagrad(0.05, **kw),
     "ftrl": lambda module, **kw: module.Ftrl(0.05, **kw),
     "lamb": lambda module, **kw: module.Lamb(0.01, **kw),

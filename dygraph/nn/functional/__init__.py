@@ -19,9 +19,11 @@ from dygraph.core.spellings import refuse
 from dygraph.errors import did_you_mean
 from dygraph.nn.functional import (
     activation,
+    along_axis,
     attention,
     common,
     conv,
+    ctc,
     distance,
     drop,
     loss,
@@ -29,20 +31,22 @@ from dygraph.nn.functional import (
     pooling,
 )
 from dygraph.nn.functional.activation import *
+from dygraph.nn.functional.along_axis import *
 from dygraph.nn.functional.attention import *
 from dygraph.nn.functional.common import *
 from dygraph.nn.functional.conv import *
+from dygraph.nn.functional.ctc import *
 from dygraph.nn.functional.distance import *
 from dygraph.nn.functional.drop import *
 from dygraph.nn.functional.loss import *
 from dygraph.nn.functional.norm import *
 from dygraph.nn.functional.pooling import *
 
-__all__ = sorted(
-    name
-    for module in (activation, attention, common, conv, distance, drop, loss, norm, pooling)
-    for name in module.__all__
-)
+_MODULES = (
+    activation, along_axis, attention, common, conv, ctc, distance, drop, loss, norm, pooling
+)  # fmt: skip
+
+__all__ = sorted(name for module in _MODULES for name in module.__all__)
 
 
 def __getattr__(name):

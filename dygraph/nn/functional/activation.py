@@ -1,18 +1,15 @@
 """Activations. Those without arguments of their own are the operators themselves."""
 
-from dygraph import _core, nets
+from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import softmax_axis
-from dygraph.functions.creation import arange
-from dygraph.functions.random import rand
+from dygraph.errors import InvalidArgumentError
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "leaky_relu", "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "prelu",
-    "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
-    "softsign", "swish", "tanh", "tanhshrink", "threshold", "thresholded_relu",
+    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
+    "log_sigmoid", "logsigmoid", "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu",
+    "softplus", "softshrink", "softsign", "swish", "tanh", "tanhshrink", "threshold",
+    "thresholded_relu",
 ]  # fmt: skip
 
 ops = _core.ops
@@ -21,209 +18,28 @@ ops = _core.ops
 gelu, relu, sigmoid, silu = ops.gelu, ops.relu, ops.sigmoid, ops.silu
 softsign, tanh, tanhshrink = ops.softsign, ops.tanh, ops.tanh_shrink
 log_sigmoid = logsigmoid = ops.logsigmoid
-_softmax, _log_softmax = ops.softmax, ops.log_softmax
 
 
 def _number(value, what, least=None):
     return check.number(value, what, least)
 
 
-# Along an axis ------------------------------------------------------------------------------------
-
-
-def _converted(x, dtype, owner):
-    if isinstance(dtype, (bool, int)):
-        raise ArgumentTypeError(
-            f"{owner}: dtype must be an element type such as 'float32', got {kind_of(dtype)}"
-        )
-    return check.variable(x, f"{owner}: x").astype(dtype)
-
-
 @spelled
-def softmax(x, axis=None, dtype=None):
-    """``exp(x) / sum(exp(x))``, the sum along `axis`.
+def relu6(x):
+    """``min(max(x, 0), 6)``, element by element.
 
     Parameters
     ----------
     x : Variable
         Any shape, float32 or float64.
-    axis : int
-        It may be left out for one axis or two, and is then the last one. ``dim``, PyTorch's name,
-        does as well.
-    dtype : dtype, optional
-        Convert `x` first, from integers for example.
 
     Returns
     -------
     Variable
-        The shape of `x`.
-
-    Raises
-    ------
-    OutOfRangeError
-        (an IndexError) for an axis that `x` does not have.
-    InvalidArgumentError
-        (a ValueError) for three axes or more without `axis`, where libraries differ.
+        Shape and type of `x`.
 
     Examples
     --------
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> F.softmax(dygraph.to_variable([[0.0, 0.0]])).tolist()
-    [[0.5, 0.5]]
-    """
-    if dtype is not None:
-        x = _converted(x, dtype, "softmax")
-    axis = softmax_axis(x, axis, "softmax")
-    return _softmax(x) if axis == -1 else _softmax(x, axis)
-
-
-@spelled
-def log_softmax(x, axis=None, dtype=None):
-    """``x - log(sum(exp(x)))``, the logarithm of `softmax`, without overflow.
-
-    Arguments, result and errors as those of `softmax`.
-
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> F.log_softmax(dygraph.to_variable([[7.0, -900.0]])).tolist()
-    [[0.0, -907.0]]
-    """
-    if dtype is not None:
-        x = _converted(x, dtype, "log_softmax")
-    axis = softmax_axis(x, axis, "log_softmax")
-    return _log_softmax(x) if axis == -1 else _log_softmax(x, axis)
-
-
-@spelled
-def softmin(x, axis=None, dtype=None):
-    """``softmax(-x)``; arguments, result and errors as those of `softmax`.
-
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> F.softmin(dygraph.to_variable([[0.0, 900.0]])).tolist()
-    [[1.0, 0.0]]
-    """
-    axis = softmax_axis(x, axis, "softmin")
-    return softmax(-check.variable(x, "softmin: x"), axis, dtype)
-
-
-@spelled
-def gumbel_softmax(x, temperature=1.0, hard=False, *, axis=-1):
-    """A sample of the relaxed categorical distribution of some logits (Jang et al., 2017).
-
-    ``softmax((x + g) / temperature)`` with g of Gumbel's distribution.
-
-    Parameters
-    ----------
-    x : Variable
-        Logits, float32 or float64.
-    temperature : float
-        Positive; the smaller, the nearer to one-hot. PyTorch's name is `tau`.
-    hard : bool
-        Give the one-hot vector of the largest element, with the gradient of the soft sample.
-    axis : int
-
-    Returns
-    -------
-    Variable
-        The shape of `x`.
-
-    Raises
-    ------
-    InvalidArgumentError
-        (a ValueError) for a `temperature` that is not positive.
-
-    Examples
-    --------
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> F.gumbel_softmax(dygraph.zeros(4, 3), hard=True).sum(-1).tolist()
-    [1.0, 1.0, 1.0, 1.0]
-    """
-    temperature = _number(temperature, "gumbel_softmax: temperature")
-    if not temperature > 0:
-        raise InvalidArgumentError(
-            f"gumbel_softmax: temperature must be positive, got {temperature}"
-        )
-    x = check.variable(x, "gumbel_softmax: x")
-    waiting = -ops.log(1.0 - rand(list(x.shape), dtype=x.dtype))
-    soft = softmax((x - ops.log(waiting + 1e-30)) / temperature, axis)
-    if not hard:
-        return soft
-    axis = check.axis(axis, x.ndim, "gumbel_softmax: axis")
-    best = ops.arg_max(soft, axis=axis, keepdims=True)
-    places = arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    return (places == best).astype(x.dtype) - soft.detach() + soft
-
-
-@spelled
-def glu(x, axis=-1):
-    """``a * sigmoid(b)`` for the halves a and b of `x` along `axis` (Dauphin et al., 2017).
-
-    Parameters
-    ----------
-    x : Variable
-        float32 or float64, an even size along `axis`.
-    axis : int
-
-    Returns
-    -------
-    Variable
-        Half as long along `axis`.
-
-    Raises
-    ------
-    InvalidArgumentError
-        (a ValueError) for an odd size.
-
-    Examples
-    --------
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> F.glu(dygraph.to_variable([[2.0, 0.0]])).tolist()
-    [[1.0]]
-    """
-    return nets.glu(x, axis)
-
-
-@spelled
-def maxout(x, groups, axis=1):
-    """The largest of each `groups` neighbouring channels (Goodfellow et al., 2013).
-
-    Parameters
-    ----------
-    x : Variable
-        ``[batch, channels, height, width]``, float32 or float64.
-    groups : int
-        A divisor of the number of channels.
-    axis : int
-        The axis of the channels.
-
-    Returns
-    -------
-    Variable
-        With ``channels / groups`` channels.
-
-    Raises
-    ------
-    InvalidArgumentError
-        (a ValueError) for channels that are no multiple of `groups`.
-
-    Examples
-    --------
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> x = dygraph.to_variable([1.0, 4.0, 3.0, 2.0]).reshape(1, 4, 1, 1)
-    >>> F.maxout(x, 2).reshape(2).tolist()
-    [4.0, 3.0]
-    """
-    return ops.maxout(x, groups=check.integer(groups, "maxout: groups", 1), axis=axis)
-
-
-# With a slope, a bound or a threshold -------------------------------------------------------------
-# Each takes a Variable of any shape, float32 or float64, and gives one of its shape and type; a
-# number that is none raises ArgumentTypeError (a TypeError).
-
-
-@spelled
-def relu6(x):
-    """``min(max(x, 0), 6)``, element by element, of a float32 or float64 Variable.
-
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.relu6(dygraph.to_variable([-1.0, 2.0, 8.0])).tolist()
     [0.0, 2.0, 6.0]
@@ -264,8 +80,25 @@ def elu(x, alpha=1.0):
 def celu(x, alpha=1.0):
     """``x`` where ``x > 0``, else ``alpha * (exp(x / alpha) - 1)`` (Barron, 2017).
 
-    Arguments, result and errors as those of `elu`; `alpha` is not 0.
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    alpha : float
+        Not 0.
 
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) for an `alpha` that is no number, or is 0.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.celu(dygraph.to_variable([-99.0, 2.0]), alpha=0.5).tolist()
     [-0.5, 2.0]
@@ -280,8 +113,25 @@ def celu(x, alpha=1.0):
 def selu(x, scale=1.0507009873554805, alpha=1.6732632423543772):
     """``scale * elu(x, alpha)``; the defaults keep mean and variance (Klambauer et al., 2017).
 
-    Arguments, result and errors as those of `elu`. PyTorch has `x` alone, Paddle all three.
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    scale, alpha : float
+        Arguments in Paddle; PyTorch has the defaults alone.
 
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for numbers that are none.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.selu(dygraph.to_variable([-99.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [-1.7581, 1.0507]
@@ -293,8 +143,25 @@ def selu(x, scale=1.0507009873554805, alpha=1.6732632423543772):
 def leaky_relu(x, negative_slope=0.01):
     """``x`` where ``x > 0``, else ``negative_slope * x``.
 
-    Arguments, result and errors as those of `elu`. Fluid's slope is 0.02 by default.
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    negative_slope : float
+        0.02 by default in Fluid.
 
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for a slope that is no number.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.leaky_relu(dygraph.to_variable([-4.0, 2.0]), 0.25).tolist()
     [-1.0, 2.0]
@@ -337,6 +204,18 @@ def prelu(x, weight):
 def swish(x):
     """``x * sigmoid(x)``: Paddle's other name of `silu`.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.swish(dygraph.to_variable([0.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [0.0, 0.7311]
@@ -346,8 +225,20 @@ def swish(x):
 
 @spelled
 def mish(x):
-    """``x * tanh(softplus(x))``, element by element, of a float Variable (Misra, 2019).
+    """``x * tanh(softplus(x))``, element by element (Misra, 2019).
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.mish(dygraph.to_variable([0.0, 1.0])).numpy().astype("float64").round(4).tolist()
     [0.0, 0.8651]
@@ -393,6 +284,18 @@ def hardsigmoid(x):
 
     PyTorch's and Paddle 2's slope is 1/6; Fluid's `hard_sigmoid` has 0.2.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> y = F.hardsigmoid(dygraph.to_variable([-3.0, 0.0, 1.5]))
     >>> y.numpy().astype("float64").round(4).tolist()
@@ -405,6 +308,18 @@ def hardsigmoid(x):
 def hardswish(x):
     """``x * min(max(x + 3, 0), 6) / 6``, element by element (Howard et al., 2019).
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.hardswish(dygraph.to_variable([-1.5, 0.0, 4.0])).tolist()
     [-0.375, 0.0, 4.0]
@@ -446,8 +361,25 @@ def hardshrink(x, threshold=0.5):
 def softshrink(x, threshold=0.5):
     """``x`` moved towards 0 by `threshold`, and 0 within it.
 
-    Arguments, result and errors as those of `hardshrink`.
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    threshold : float
+        At least 0; PyTorch's `lambd`.
 
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) for a threshold that is no number, or below 0.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.softshrink(dygraph.to_variable([-2.0, 0.25])).tolist()
     [-1.5, 0.0]
@@ -519,11 +451,26 @@ def threshold(x, threshold, value):
 
 @spelled
 def thresholded_relu(x, threshold=1.0):
-    """``x`` where ``x > threshold``, else 0.
+    """``x`` where ``x > threshold``, else 0: PyTorch's ``threshold(x, threshold, 0)``.
 
-    Arguments, result and errors as those of `elu`; Paddle's name for PyTorch's
-    ``threshold(x, threshold, 0)``.
+    Parameters
+    ----------
+    x : Variable
+        Any shape, float32 or float64.
+    threshold : float
 
+    Returns
+    -------
+    Variable
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for a threshold that is no number.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.thresholded_relu(dygraph.to_variable([0.5, 2.0])).tolist()
     [0.0, 2.0]

@@ -105,8 +105,35 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @spelled
 def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution of sequences ``[batch, channels, length]``; otherwise as `conv2d`.
+    """Convolution of sequences: the cross-correlation, as everywhere.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    weight : Variable
+        ``[filters, channels / groups, window]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, dilation : int
+    padding : int, 'same' or 'valid'
+        Zeros on each side. 'same': the output has the length of `x`; with a stride of 1. 'valid':
+        none.
+    groups : int
+        Both numbers of channels are multiples of it.
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, (length + 2 * padding - dilation * (window - 1) - 1) // stride + 1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.conv1d(dygraph.ones(1, 2, 5), dygraph.ones(3, 2, 3)).shape
     (1, 3, 3)
@@ -116,8 +143,36 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @spelled
 def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution of volumes ``[batch, channels, depth, height, width]``; otherwise as `conv2d`.
+    """Convolution of volumes: the cross-correlation, as everywhere.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    weight : Variable
+        ``[filters, channels / groups, window depth, window height, window width]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, dilation : int or (int, int, int)
+    padding : int, (int, int, int), 'same' or 'valid'
+        Zeros on each side. 'same': the output has the size of `x`; with a stride of 1. 'valid':
+        none.
+    groups : int
+        Both numbers of channels are multiples of it.
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, ...]``; a size becomes ``(size + 2 * padding - dilation * (window - 1) -
+        1) // stride + 1``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.conv3d(dygraph.ones(1, 2, 3, 3, 3), dygraph.ones(4, 2, 2, 2, 2)).shape
     (1, 4, 2, 2, 2)
@@ -210,8 +265,39 @@ def conv1d_transpose(
     x, weight, bias=None, stride=1, padding=0, output_padding=0, *, groups=1, dilation=1,
     output_size=None,
 ):  # fmt: skip
-    """The transpose of `conv1d`; otherwise as `conv2d_transpose`.
+    """The transpose of `conv1d`: its gradient with respect to the input, as a function.
 
+    PyTorch's name is `conv_transpose1d`. PyTorch and Paddle order the last arguments differently,
+    so they are given by name.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    weight : Variable
+        ``[channels, filters / groups, window]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, padding, dilation : int
+    output_padding : int
+        Additional steps over the smallest output, less than `stride`.
+    groups : int
+    output_size : int, optional
+        In place of `output_padding`: the length of the output.
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, length]``; the length becomes ``(length - 1) * stride - 2 * padding +
+        dilation * (window - 1) + 1 + output_padding``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x, w = dygraph.to_variable([[[1.0, 2.0]]]), dygraph.to_variable([[[1.0, 10.0]]])
     >>> F.conv1d_transpose(x, w, stride=2).tolist()
@@ -227,8 +313,39 @@ def conv3d_transpose(
     x, weight, bias=None, stride=1, padding=0, output_padding=0, *, groups=1, dilation=1,
     output_size=None,
 ):  # fmt: skip
-    """The transpose of `conv3d`; otherwise as `conv2d_transpose`.
+    """The transpose of `conv3d`: its gradient with respect to the input, as a function.
 
+    PyTorch's name is `conv_transpose3d`. PyTorch and Paddle order the last arguments differently,
+    so they are given by name.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    weight : Variable
+        ``[channels, filters / groups, window depth, window height, window width]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, padding, dilation : int or (int, int, int)
+    output_padding : int or (int, int, int)
+        Additional planes, rows and columns over the smallest output, less than `stride`.
+    groups : int
+    output_size : int or (int, int, int), optional
+        In place of `output_padding`: the sizes of the output.
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, ...]``; a size becomes ``(size - 1) * stride - 2 * padding + dilation *
+        (window - 1) + 1 + output_padding``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.conv3d_transpose(dygraph.ones(1, 2, 3, 3, 3), dygraph.ones(2, 4, 2, 2, 2)).shape
     (1, 4, 4, 4, 4)

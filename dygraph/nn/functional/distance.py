@@ -179,8 +179,24 @@ def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
 def soft_margin_loss(input, label, reduction="mean"):
     """``log(1 + exp(-label * input))``, labels 1 or -1.
 
-    Arguments, result and errors as those of `mse_loss`.
+    Parameters
+    ----------
+    input, label : Variable
+        One shape, float32 or float64.
+    reduction : 'mean', 'sum' or 'none'
 
+    Returns
+    -------
+    Variable
+        Shape ``()``, or that of `input` for 'none'.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that differ, and for another `reduction`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
     >>> F.soft_margin_loss(score, label, "none").numpy().astype("float64").round(4).tolist()

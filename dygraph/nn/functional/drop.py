@@ -129,8 +129,30 @@ def dropout2d(x, p=0.5, training=True):
 
 @spelled
 def dropout1d(x, p=0.5, training=True):
-    """`dropout2d` of sequences ``[batch, channels, length]``.
+    """Whole channels of sequences are zeroed with probability `p` while `training`.
 
+    The others are divided by ``1 - p`` (Tompson et al., 2015).
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    p : float
+        0 to 1.
+    training : bool
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for a `p` out of bounds.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.dropout1d(dygraph.ones(1, 2, 3), 1.0).tolist()
     [[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
@@ -140,8 +162,30 @@ def dropout1d(x, p=0.5, training=True):
 
 @spelled
 def dropout3d(x, p=0.5, training=True):
-    """`dropout2d` of volumes ``[batch, channels, depth, height, width]``.
+    """Whole channels of volumes are zeroed with probability `p` while `training`.
 
+    The others are divided by ``1 - p`` (Tompson et al., 2015).
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    p : float
+        0 to 1.
+    training : bool
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for a `p` out of bounds.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.dropout3d(dygraph.ones(1, 1, 1, 1, 2), 1.0).tolist()
     [[[[[0.0, 0.0]]]]]
@@ -212,8 +256,29 @@ def alpha_dropout(x, p=0.5, training=None):
 
 @spelled
 def feature_alpha_dropout(x, p=0.5, training=None):
-    """`alpha_dropout` of whole channels: of [N, C, ...] each channel of each sample at once.
+    """`alpha_dropout` of whole channels, each of each sample at once.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, ...]``, float32 or float64.
+    p : float
+        0 to 1.
+    training : bool
+        Must be given, as for `alpha_dropout`.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) without `training`; for a `p` out of bounds.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> y = F.feature_alpha_dropout(dygraph.ones(1, 8, 3), 0.5, True).numpy()
     >>> bool((y.std(axis=2) == 0).all())

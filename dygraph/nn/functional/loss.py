@@ -12,7 +12,7 @@ from dygraph.functions import loss_parts, losses
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy",
     "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss",
     "multi_label_soft_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
     "smooth_l1_loss", "square_error_cost",
@@ -304,8 +304,23 @@ multilabel_soft_margin_loss = multi_label_soft_margin_loss
 def square_error_cost(input, label):
     """``(input - label)^2``, one by one; Paddle's name of ``mse_loss(..., reduction='none')``.
 
-    Arguments, result and errors as those of `mse_loss`.
+    Parameters
+    ----------
+    input, label : Variable
+        One shape, float32 or float64.
 
+    Returns
+    -------
+    Variable
+        The shape of `input`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that differ.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x = dygraph.to_variable([1.0, 4.0])
     >>> F.square_error_cost(x, dygraph.ones_like(x)).tolist()
@@ -346,8 +361,26 @@ def mse_loss(input, label, reduction="mean"):
 
 @spelled
 def l1_loss(input, label, reduction="mean"):
-    """``|input - label|``; arguments, result and errors as those of `mse_loss`.
+    """``|input - label|``.
 
+    Parameters
+    ----------
+    input, label : Variable
+        One shape, float32 or float64.
+    reduction : 'mean', 'sum' or 'none'
+
+    Returns
+    -------
+    Variable
+        Shape ``()``, or that of `input` for 'none'.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that differ, and for another `reduction`.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
     >>> F.l1_loss(x, y).item()
@@ -404,9 +437,27 @@ def huber_loss(input, label, reduction="mean", delta=1.0):
 def smooth_l1_loss(input, label, reduction="mean", *, beta=1.0):
     """``d^2 / (2 beta)`` for a difference d below `beta`, ``|d| - beta / 2`` further out.
 
-    Arguments, result and errors as those of `huber_loss`, which is `beta` times as large. `beta` is
-    PyTorch's; Paddle's argument `delta` is that of `huber_loss`. With 1 they agree.
+    Parameters
+    ----------
+    input, label : Variable
+        One shape, float32 or float64.
+    reduction : 'mean', 'sum' or 'none'
+    beta : float
+        Above 0; PyTorch's. Paddle's argument `delta` is that of `huber_loss`, which is `beta` times
+        as large; with 1 they agree.
 
+    Returns
+    -------
+    Variable
+        Shape ``()``, or that of `input` for 'none'.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes that differ, and for a `beta` that is not above 0.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> x = dygraph.to_variable([1.0, 4.0])
     >>> F.smooth_l1_loss(x, dygraph.zeros_like(x), "none", beta=2.0).tolist()
@@ -523,51 +574,3 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
     2.0
     """
     return losses.gaussian_nll_loss(input, label, variance, full, epsilon, reduction)
-
-
-# Sequences ---------------------------------------------------------------------------------------
-
-
-@spelled
-def ctc_loss(
-    log_probs, labels, input_lengths, label_lengths, blank=0, reduction="mean", *,
-    zero_infinity=False,
-):  # fmt: skip
-    """Connectionist temporal classification (Graves et al., 2006).
-
-    Parameters
-    ----------
-    log_probs : Variable
-        ``[T, N, C]``, float32 or float64: logarithms of probabilities as in PyTorch, or scores as
-        in Paddle. The softmax in the loss does not change the former.
-    labels : Variable
-        ``[N, L]`` integers, none of them `blank`.
-    input_lengths, label_lengths : Variable
-        ``[N]`` integers.
-    blank : int
-    reduction : 'mean', 'sum' or 'none'
-        The mean is that of each loss over its number of labels.
-    zero_infinity : bool
-        Replace infinite losses, of labels that do not fit into the steps, by 0.
-
-    Returns
-    -------
-    Variable
-        A scalar, or ``[N]``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        (a ValueError) for shapes and lengths that do not fit.
-
-    Examples
-    --------
-    >>> import dygraph, dygraph.nn.functional as F
-    >>> scores, one = dygraph.zeros(1, 1, 2), dygraph.to_variable([1])
-    >>> round(F.ctc_loss(scores, dygraph.to_variable([[1]]), one, one).item(), 4)  # log(2)
-    0.6931
-    """
-    return losses.ctc_loss(
-        log_probs, labels, input_lengths, label_lengths, blank, reduction,
-        zero_infinity=zero_infinity,
-    )  # fmt: skip

@@ -4,6 +4,7 @@ from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions import images, loss_parts, products
+from dygraph.functions.arguments import share_of_old
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
@@ -12,21 +13,6 @@ __all__ = [
 ]  # fmt: skip
 
 ops = _core.ops
-
-
-def share_of_old(momentum, owner):
-    """`momentum` of a batch norm. InvalidArgumentError for what only PyTorch users write.
-
-    Fluid's `BatchNorm` takes any.
-    """
-    value = check.number(momentum, f"{owner}: momentum", 0, 1)
-    if value < 0.5 and owner != "BatchNorm":
-        raise InvalidArgumentError(
-            f"{owner}: momentum must be at least 0.5, since it is the share of the old value, got "
-            f"{momentum}. PyTorch's momentum is the share of the new one: write "
-            f"momentum={round(1 - value, 12)}"
-        )
-    return value
 
 
 @spelled

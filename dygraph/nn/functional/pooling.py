@@ -67,8 +67,37 @@ def max_pool2d(
 def max_pool1d(
     x, kernel_size, stride=None, padding=0, *, dilation=1, ceil_mode=False, return_mask=False
 ):
-    """Maxima over windows of sequences ``[batch, channels, length]``; otherwise as `max_pool2d`.
+    """Maxima over windows of sequences.
 
+    PyTorch and Paddle order the arguments after `padding` differently, so they are given by name.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    kernel_size, padding : int
+        Padding counts as minus infinity.
+    stride : int, optional
+        None: the window's size.
+    dilation : int
+        1.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Also return the position of each maximum; PyTorch's `return_indices`. Not with `ceil_mode`.
+
+    Returns
+    -------
+    Variable or (Variable, Variable)
+        The maxima; the positions are int32.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes and sizes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.max_pool1d(dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]]), 2).tolist()
     [[[5.0, 3.0]]]
@@ -80,8 +109,37 @@ def max_pool1d(
 def max_pool3d(
     x, kernel_size, stride=None, padding=0, *, dilation=1, ceil_mode=False, return_mask=False
 ):
-    """Maxima over windows of volumes; otherwise as `max_pool2d`.
+    """Maxima over windows of volumes.
 
+    PyTorch and Paddle order the arguments after `padding` differently, so they are given by name.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    kernel_size, padding : int or (int, int, int)
+        Padding counts as minus infinity.
+    stride : int or (int, int, int), optional
+        None: the window's size.
+    dilation : int
+        1.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Also return the position of each maximum; PyTorch's `return_indices`. Not with `ceil_mode`.
+
+    Returns
+    -------
+    Variable or (Variable, Variable)
+        The maxima; the positions are int32, counted plane by plane and row by row.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for shapes and sizes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.max_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), (1, 2, 2)).tolist()
     [[[[[3.0]], [[7.0]]]]]
@@ -156,10 +214,35 @@ def avg_pool1d(
     x, kernel_size, stride=None, padding=0, *, ceil_mode=False, exclusive=None,
     count_include_pad=None,
 ):  # fmt: skip
-    """Averages over windows of sequences; otherwise as `avg_pool2d`.
+    """Averages over windows of sequences.
 
     PyTorch and Paddle order the arguments after `padding` differently, so they are given by name.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    kernel_size, padding : int
+    stride : int, optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Padding does not count in an average. Required with padding, as for `avg_pool2d`.
+    count_include_pad : bool
+        PyTorch's name of ``not exclusive``.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) for padding without `exclusive`; for sizes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.avg_pool1d(dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]]), 2).tolist()
     [[[3.0, 2.5]]]
@@ -172,8 +255,33 @@ def avg_pool3d(
     x, kernel_size, stride=None, padding=0, ceil_mode=False, *, exclusive=None,
     count_include_pad=None,
 ):  # fmt: skip
-    """Averages over windows of volumes; otherwise as `avg_pool2d`.
+    """Averages over windows of volumes.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    kernel_size, padding : int or (int, int, int)
+    stride : int or (int, int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Padding does not count in an average. Required with padding, as for `avg_pool2d`.
+    count_include_pad : bool
+        PyTorch's name of ``not exclusive``.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        (a TypeError, a ValueError) for padding without `exclusive`; for sizes that do not fit.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.avg_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), (1, 2, 2)).tolist()
     [[[[[1.5]], [[5.5]]]]]
@@ -216,8 +324,27 @@ def adaptive_avg_pool2d(x, output_size):
 
 @spelled
 def adaptive_avg_pool1d(x, output_size):
-    """Averages over even parts of sequences; otherwise as `adaptive_avg_pool2d`.
+    """Averages over windows that divide sequences evenly, as those of `adaptive_avg_pool2d`.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    output_size : int
+        None keeps the length.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, output_size]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for sizes below 1.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.adaptive_avg_pool1d(dygraph.arange(6.0).reshape(1, 1, 6), 2).tolist()
     [[[1.0, 4.0]]]
@@ -227,8 +354,27 @@ def adaptive_avg_pool1d(x, output_size):
 
 @spelled
 def adaptive_avg_pool3d(x, output_size):
-    """Averages over even parts of volumes; otherwise as `adaptive_avg_pool2d`.
+    """Averages over windows that divide volumes evenly, as those of `adaptive_avg_pool2d`.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    output_size : int or (int, int, int)
+        None keeps the size of an axis.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, *output_size]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for sizes below 1.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.adaptive_avg_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), 1).tolist()
     [[[[[3.5]]]]]
@@ -269,8 +415,28 @@ def adaptive_max_pool2d(x, output_size, return_mask=False):
 
 @spelled
 def adaptive_max_pool1d(x, output_size, return_mask=False):
-    """Maxima over even parts of sequences; otherwise as `adaptive_max_pool2d`.
+    """Maxima over windows that divide sequences evenly, as those of `adaptive_avg_pool2d`.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    output_size : int
+        None keeps the length.
+    return_mask : bool
+        Also return the position of each maximum; PyTorch's `return_indices`.
+
+    Returns
+    -------
+    Variable or (Variable, Variable)
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for sizes below 1.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.adaptive_max_pool1d(dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]]), 2).tolist()
     [[[5.0, 3.0]]]
@@ -280,8 +446,28 @@ def adaptive_max_pool1d(x, output_size, return_mask=False):
 
 @spelled
 def adaptive_max_pool3d(x, output_size, return_mask=False):
-    """Maxima over even parts of volumes; otherwise as `adaptive_max_pool2d`.
+    """Maxima over windows that divide volumes evenly, as those of `adaptive_avg_pool2d`.
 
+    Parameters
+    ----------
+    x : Variable
+        ``[batch, channels, depth, height, width]``, float32 or float64.
+    output_size : int or (int, int, int)
+        None keeps the size of an axis.
+    return_mask : bool
+        Also return the position of each maximum; PyTorch's `return_indices`.
+
+    Returns
+    -------
+    Variable or (Variable, Variable)
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for another number of axes, and for sizes below 1.
+
+    Examples
+    --------
     >>> import dygraph, dygraph.nn.functional as F
     >>> F.adaptive_max_pool3d(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2), 1).tolist()
     [[[[[7.0]]]]]
