@@ -41,8 +41,7 @@ _HINTS = {
 def __getattr__(name):
     """Functions load at the first use."""
     if name in _NAMES:
-        globals()[name] = _find(f"dygraph.functions.{_NAMES[name]}", name)
-        return globals()[name]
+        return _find(f"dygraph.functions.{_NAMES[name]}", name)
     hint = "" if name.startswith("_") else _did_you_mean(name, __all__)
     if name in _HINTS:
         hint = f" {_HINTS[name]}"

@@ -246,7 +246,9 @@ def matrix_rank(x, /, tol=None, hermitian=False, *, rtol=None):
         tol = check.number(tol, "matrix_rank: tol", 0)
         out = ops.matrix_rank(x, hermitian=hermitian, tol=tol, use_default_tol=False)
         return out.astype("int64")
-    out = ops.matrix_rank(x, tol.astype(x.dtype), hermitian=hermitian, use_default_tol=False)
+    out = ops.matrix_rank(
+        x, hermitian=hermitian, use_default_tol=False, tol_tensor=tol.astype(x.dtype)
+    )
     return out.astype("int64")
 
 
@@ -315,7 +317,7 @@ def diagonal(x, /, *, offset=0):
     if count == 0:
         first = 0, 0
     part = x[..., first[0] : first[0] + count, first[1] : first[1] + count]
-    return widened(lambda y: ops.einsum([y], equation="...ii->...i"), part)
+    return part.flatten(-2, -1)[..., :: count + 1]
 
 
 def trace(x, /, *, offset=0, dtype=None):

@@ -64,6 +64,9 @@ struct CholeskyKernel {
             std::fill_n(a + r * n + last, n - last, T(0));
           }
           infos[i] = lapack::Potrf(upper ? 'L' : 'U', n, a);  // the transpose of the triangle
+          for (int64_t r = 0; infos[i] == 0 && r < n; ++r) {
+            if (!(a[r * n + r] > 0)) infos[i] = r + 1;  // NaN, which LAPACK may pass
+          }
         });
     const int64_t i = FirstOf(infos);
     if (i >= 0) {

@@ -6,7 +6,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct RefuseGradientAttrs {
-  std::string reason = "this gradient is not made";
+  std::string reason = "no formula for it is here";
 };
 
 // Stands in recipes for a gradient that is not made, so that asking for it is an error and not a
@@ -16,8 +16,10 @@ void DefineRefuseGradient(OpDef& op) {
       .Input(kX, "X", "what arrives")
       .Output(kOut, "Out", "never made")
       .Attr(&RefuseGradientAttrs::reason, "reason", "the message")
-      .Shape(
-          [](InferContext& ctx) { THROW(Unimplemented, ctx.attrs<RefuseGradientAttrs>().reason); })
+      .Shape([](InferContext& ctx) {
+        THROW(Unimplemented,
+              "this gradient cannot be computed: ", ctx.attrs<RefuseGradientAttrs>().reason);
+      })
       .NoGrad();
 }
 
