@@ -454,3 +454,50 @@ def test_fork_and_numpy_threads():
         "print(os.waitpid(child, 0)[1])"
     )
     assert run(code).stdout == "0\n"
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+def everything(x):
+    """A number that depends on most functions, of a stack of square matrices."""
+    s = x @ dygraph.matrix_transpose(x) + 0.5
+    parts = [
+        linalg.svd(x, full_matrices=False).S, linalg.eigh(s).eigenvalues, linalg.qr(x).R ** 2,
+        linalg.cholesky(s), linalg.solve(s, x), linalg.inv(s), linalg.pinv(x), linalg.det(x),
+        linalg.slogdet(s).logabsdet, linalg.lu(x).U, linalg.matrix_power(x, 3),
+        linalg.matrix_exp(x), linalg.lstsq(s, x).solution, linalg.cond(s),
+        linalg.matrix_norm(x, ord="nuc"), linalg.vector_norm(x, axis=-1), linalg.trace(x),
+        linalg.solve_triangular(s, x, upper=True), linalg.matrix_rank(s).astype("float64"),
+    ]  # fmt: skip
+    return sum(dygraph.sum(p) for p in parts)
+
+
+def test_to_static():
+    captured = dygraph.jit.to_static(everything)
+    for count in (2, 3):
+        x = RNG.standard_normal((count, 3, 3))
+        a, b = grown(x), grown(x)
+        y, z = everything(a), captured(b)
+        y.backward(), z.backward()
+        np.testing.assert_allclose(z.numpy(), y.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(b.gradient(), a.gradient(), rtol=1e-10)
+
+
+def test_program_of_unknown_batch():
+    static = dygraph.static
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.data("x", [-1, 3, 3], "float64")
+        x.stop_gradient = False
+        loss = everything(x)
+        (gradient,) = static.gradients([loss], [x])
+    executor = static.Executor()
+    for count in (1, 4):
+        given = RNG.standard_normal((count, 3, 3))
+        v = grown(given)
+        expected = everything(v)
+        expected.backward()
+        got, slope = executor.run(program, feed={"x": given}, fetch_list=[loss, gradient])
+        np.testing.assert_allclose(got, expected.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(slope, v.gradient(), rtol=1e-10)

@@ -37,7 +37,8 @@ void DefineCholesky(OpDef& op) {
         RecipeRef half = g.ApplyScale(f.Sum({f.Lower(m), f.Lower(m, -1)}), 0.5);
         // L^-T p L^-1
         RecipeRef left = f.Triangular(l, half, upper, !upper);
-        RecipeRef both = f.TriangularRight(left, l, upper, upper);
+        // the transpose of left L^-1
+        RecipeRef both = f.Triangular(l, f.T(left), upper, !upper);
         RecipeRef sum = f.Sum({both, f.T(both)});
         g.Call("scale", {sum}, {g.InputGrad(kX)}).Attr("scale", 0.5);
       });

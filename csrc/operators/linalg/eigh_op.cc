@@ -26,9 +26,9 @@ RecipeRef OfValues(Formula& f, RecipeRef v, RecipeRef values) {
 void EighGrad(GradBuilder& g) {
   Formula f(g);
   RecipeRef w = g.Output(kEigenvalues), v = g.Output(kEigenvectors);
-  RecipeRef apart = g.Apply("elementwise_sub", {f.AsRow(w), f.AsColumn(w)});
-  RecipeRef e = f.Sum({apart, f.IdentityLike(apart)});
   RecipeRef in_v = f.MatMul(v, g.OutputGrad(kEigenvectors), true);
+  RecipeRef apart = g.Apply("elementwise_sub", {f.AsRow(w), f.AsColumn(w)});
+  RecipeRef e = f.Sum({apart, f.IdentityLike(in_v)});
   RecipeRef beside = f.Div(f.Sum({f.Lower(in_v, -1), f.Upper(in_v, 1)}), e);
   RecipeRef of_vectors = f.MatMul(f.MatMul(v, beside), v, false, true);
   f.Give({of_vectors, OfValues(f, v, g.OutputGrad(kEigenvalues))}, g.InputGrad(kX));

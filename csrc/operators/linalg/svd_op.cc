@@ -44,10 +44,10 @@ void SvdGrad(GradBuilder& g) {
   }
   RecipeRef u = g.Output(kU), s = g.Output(kS), vh = g.Output(kVH);
   RecipeRef u_grad = g.OutputGrad(kU), vh_grad = g.OutputGrad(kVH);
+  RecipeRef in_u = f.MatMul(u, u_grad, true), in_v = f.MatMul(vh, vh_grad, false, true);
   RecipeRef squares = f.Mul(s, s);
   RecipeRef apart = g.Apply("elementwise_sub", {f.AsRow(squares), f.AsColumn(squares)});
-  RecipeRef e = f.Sum({apart, f.IdentityLike(apart)});
-  RecipeRef in_u = f.MatMul(u, u_grad, true), in_v = f.MatMul(vh, vh_grad, false, true);
+  RecipeRef e = f.Sum({apart, f.IdentityLike(f.Sum({in_u, in_v}))});
   RecipeRef of_u = f.Mul(f.Div(f.Sum({in_u, f.Minus(f.T(in_u))}), e), f.AsRow(s));
   RecipeRef of_v = f.Mul(f.Div(f.Sum({in_v, f.Minus(f.T(in_v))}), e), f.AsColumn(s));
   RecipeRef within = f.MatMul(f.MatMul(u, f.Sum({of_u, of_v})), vh);
