@@ -9,13 +9,17 @@ from dataclasses import dataclass
 
 # Sides of matrices, and images: what a call costs; what fits a core's own cache; what does not.
 SIZES = {
-    "small": {"n": 8, "square": 8, "batch": (2, 8), "image": (1, 4, 8, 8), "steps": (2, 2, 8)},
+    "small": {
+        "n": 8, "square": 8, "batch": (2, 8), "image": (1, 4, 8, 8), "steps": (2, 2, 8),
+        "matrices": (64, 8, 8),
+    },
     "medium": {
         "n": 256, "square": 128, "batch": (4, 64), "image": (2, 32, 32, 32), "steps": (8, 8, 64),
+        "matrices": (256, 256),
     },
     "large": {
         "n": 2048, "square": 1024, "batch": (32, 256), "image": (16, 64, 64, 64),
-        "steps": (32, 64, 256),
+        "steps": (32, 64, 256), "matrices": (512, 512),
     },
 }  # fmt: skip
 
@@ -78,7 +82,17 @@ def arrays(size):
         "gru_in": normal(3 * width, width) * np.float32(width**-0.5),
         "gru_hidden": normal(3 * width, width) * np.float32(width**-0.5),
         "gru_bias": normal(3 * width),
+        **matrices(normal(*sizes["matrices"])),
     }
+
+
+def matrices(x):
+    """Regular ones, symmetric positive definite ones, right-hand sides."""
+    import numpy as np
+
+    n = x.shape[-1]
+    definite = x @ x.swapaxes(-1, -2) / n + np.eye(n, dtype=x.dtype)
+    return {"matrices": x + 4 * np.eye(n, dtype=x.dtype), "definite": definite, "sides": x[..., :4]}
 
 
 def unary(name, of="x", torch=None):
@@ -115,6 +129,19 @@ def torchs_gru(t, x, h, w_in, w_hidden, bias):
 
 def ours_pool(d, x, **attributes):
     return d.ops.pool2d(x, ksize=[2, 2], strides=[2, 2], **attributes)
+
+
+def of_linalg(name, of, pick):
+    """The function of this name on both sides; `pick`: which of its results."""
+    options = {"svd": {"full_matrices": False}, "lstsq": {"driver": "gelsd"}}.get(name, {})
+
+    def call(library, *operands):
+        found = getattr(library.linalg, name)(*operands, **options)
+        if pick == "diagonal":  # of R, without the signs
+            return library.linalg.diagonal(found[1]) ** 2
+        return found if pick is None else found[pick]
+
+    return Call(of, call, call)
 
 
 CALLS = {
@@ -337,6 +364,12 @@ CALLS = {
         lambda d, x: d.ops.interpolate(x, scale_factor=2.0, mode="bilinear"),
         lambda t, x: t.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
     ),
+    # Matrices: of vectors whose sign is free, the values alone are compared
+    **{f"linalg.{name}": of_linalg(name, of, pick) for name, of, pick in (
+        ("solve", "matrices sides", None), ("inv", "matrices", None), ("slogdet", "matrices", 1),
+        ("cholesky", "definite", None), ("qr", "matrices", "diagonal"), ("svd", "matrices", 1),
+        ("eigh", "definite", 0), ("lstsq", "matrices sides", 0),
+    )},
     "lstm": Call("sequence state cell lstm_in lstm_hidden lstm_bias", ours_lstm, torchs_lstm),
     "gru": Call("sequence state gru_in gru_hidden gru_bias", ours_gru, torchs_gru),
 }  # fmt: skip

@@ -105,6 +105,7 @@ _LAZY = {
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "linalg": "",
     "jit": "ProgramTranslator TracedLayer declarative",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
@@ -131,8 +132,8 @@ _SHOWN = (
     "CPUPlace CUDAPlace DataParallel Function Generator Layer Model ParamAttr Parameter Place "
     "Variable __array_api_version__ __version__ bfloat16 bool callbacks checkpoint detect_anomaly "
     "draw dtype e enable_grad errors explain float16 float32 float64 from_dlpack ops "
-    "get_default_dtype get_flags grad guard in_dygraph_mode inf initializer int16 int32 int64 "
-    "int8 io is_grad_enabled jit load lr memory metrics nan newaxis nn no_grad num_threads "
+    "get_default_dtype get_flags grad guard inf initializer int16 int32 int64 "
+    "int8 io is_grad_enabled jit linalg load lr memory metrics nan newaxis nn no_grad num_threads "
     "optimizer pi profiler promote_types recompute regularizer result_type save seed "
     "set_default_dtype set_flags set_grad_enabled set_num_threads static summary to_variable "
     "transpose uint8"

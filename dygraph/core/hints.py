@@ -164,9 +164,13 @@ HINTS = {
     "bernoulli": "dygraph.bernoulli(x) draws",
     "bincount": "np.bincount(x.numpy())",
     "quantile": "np.quantile(x.numpy(), q)",
-    **dict.fromkeys(
-        "cholesky det eig inverse qr slogdet solve svd".split(), "np.linalg takes x.numpy()"
-    ),
+    **{
+        n: f"dygraph.linalg.{n}(x)"
+        for n in "cholesky det lu matrix_exp matrix_power pinv qr slogdet svd".split()
+    },
+    **dict.fromkeys(("inverse", "pinverse"), "dygraph.linalg.inv(x) and dygraph.linalg.pinv(x)"),
+    "eig": "dygraph.linalg.eigh(x) is for symmetric matrices; there are no complex types",
+    **dict.fromkeys(("solve", "lstsq"), "dygraph.linalg.solve(x, y), dygraph.linalg.lstsq(x, y)"),
     **dict.fromkeys(
         ("indices", "values"),
         "max, min, sort and topk give no pair with names. sort: dygraph.sort(x) and "
@@ -361,7 +365,18 @@ OF_MODULE = {
         n: f"dygraph.nn.functional.{n}(input, label)"
         for n in FUNCTIONS
     },
-    "linalg": "dygraph.norm, matmul, outer, trace, einsum are here; np.linalg takes x.numpy()",
+    **{
+        n: f"dygraph.linalg.{n}"
+        for n in (
+            "cholesky cholesky_solve cond det eigh eigvalsh inv lstsq lu lu_unpack matrix_exp "
+            "matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve "
+            "solve_triangular svd svdvals triangular_solve vector_norm"
+        ).split()
+    },
+    **dict.fromkeys(("inverse", "pinverse"), "dygraph.linalg.inv and dygraph.linalg.pinv"),
+    **dict.fromkeys(
+        ("eig", "eigvals"), "dygraph.linalg.eigh is for symmetric matrices; no type is complex"
+    ),
     "fft": "np.fft takes x.numpy(); there are no complex types",
     **dict.fromkeys(("optim", "optimizers"), _OPTIMIZERS),
     "layers": "Layers are in dygraph.nn; Fluid's functions in dygraph.static.layers",

@@ -21,7 +21,7 @@ PAGE = (Path(__file__).parents[2] / "docs/array_api.md").read_text(encoding="utf
 NOT_IN_2024 = {
     "ArrayAPIStrictFlags", "Device", "ModuleType", "get_array_api_strict_flags",
     "reset_array_api_strict_flags", "set_array_api_strict_flags", "broadcast_shapes", "isin",
-    "fft", "linalg",
+    "fft",
 }  # fmt: skip
 NAMES = [n for n in dir(standard) if not n.startswith("_") and n not in NOT_IN_2024]
 FUNCTIONS = [n for n in NAMES if inspect.isfunction(getattr(standard, n))]
@@ -53,6 +53,24 @@ def test_page_and_file_name_the_same_tests_of_the_suite():
     named = [name for row, _ in rows for name in re.findall(r"`(test_[^`]+)`", row)]
     assert named == [line for line in lines if line and not line.startswith("#")]
     assert all(len(reason) > 20 for _, reason in rows)
+
+
+LINALG = (
+    "cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank "
+    "matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm"
+).split()
+
+
+def test_linalg():
+    """Of 2024.12; array-api-strict has eig and eigvals of the version after it."""
+    assert "The extension `linalg` is `dygraph.linalg`" in PAGE
+    theirs = {n for n in dir(standard.linalg) if inspect.isfunction(getattr(standard.linalg, n))}
+    assert set(LINALG) <= theirs and set(LINALG) <= set(dir(dygraph.linalg))
+    for name in LINALG:
+        ours = inspect.signature(getattr(dygraph.linalg, name)).parameters
+        for p in inspect.signature(getattr(standard.linalg, name)).parameters.values():
+            if p.kind is inspect.Parameter.KEYWORD_ONLY:
+                assert p.name in ours and ours[p.name].default == p.default, (name, p)
 
 
 POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -10,6 +10,7 @@ this command, and read the difference::
 import importlib
 import inspect
 import pathlib
+import re
 import sys
 
 import pytest
@@ -36,8 +37,8 @@ def programs(family):
 def golden(family):
     """Name -> text."""
     path = HERE / "golden" / f"{family}.txt"
-    sections = path.read_text().split("== ")[1:] if path.exists() else []
-    return {s.split(" ==\n")[0]: s.split(" ==\n")[1].rstrip("\n") for s in sections}
+    parts = re.split(r"^== (.+) ==\n", path.read_text() if path.exists() else "", flags=re.M)
+    return {name: text.rstrip("\n") for name, text in zip(parts[1::2], parts[2::2])}
 
 
 CASES = [(family, name) for family in FAMILIES for name in programs(family)]

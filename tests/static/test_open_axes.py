@@ -57,7 +57,7 @@ def functions_and_layers():
     for name, (function, _) in test_trace_functions.CASES.items():
         inputs = test_trace_functions.inputs_of(name, 4)
         made.append(open_axes.Call(name, function, inputs))
-    for module in (ops, dygraph, nets):
+    for module in (ops, dygraph, nets, dygraph.linalg):
         made += examples(module)
     return usable(made)
 
