@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "op/op_registry.h"
@@ -67,7 +68,7 @@ struct CenterSize {
   }
   // The box that `d` (shifts by parts of the size, logarithms of factors of it) makes of this one;
   // the logarithms are `most` at most.
-  CenterSize Moved(const CenterSize& d, T most) const {
+  CenterSize Moved(const CenterSize& d, T most = std::numeric_limits<T>::infinity()) const {
     return {d.x * w + x, d.y * h + y, std::exp(std::min(d.w, most)) * w,
             std::exp(std::min(d.h, most)) * h};
   }
