@@ -1,4 +1,5 @@
 #include "kernels/parallel.h"
+#include "op/lod_rule.h"
 #include "operators/detection/boxes.h"
 
 namespace dygraph::boxes {
@@ -52,10 +53,10 @@ void DefineBoxCoder(OpDef& op) {
         "stand for.")
       .Example(
           ">>> prior = to_variable([[0.0, 0.0, 2.0, 2.0]])\n"
-          ">>> code = F.box_coder(prior, None, to_variable([[1.0, 0.0, 3.0, 2.0]]))\n"
+          ">>> code = F.box_coder(prior, to_variable([[1.0, 0.0, 3.0, 2.0]]))\n"
           ">>> code.tolist()\n"
           "[[[0.5, 0.0, 0.0, 0.0]]]\n"
-          ">>> F.box_coder(prior, None, code, code_type='decode_center_size').tolist()\n"
+          ">>> F.box_coder(prior, code, code_type='decode_center_size').tolist()\n"
           "[[[1.0, 0.0, 3.0, 2.0]]]")
       .Input(kPriorBox, "PriorBox", "[m, 4]: the left, upper, right and lower side of each box")
       .Input(kPriorBoxVar, "PriorBoxVar", "[m, 4]: variances of each", kDispensable)
@@ -97,7 +98,9 @@ struct BoxCoderKernel {
           const T* v = variances + p * stride;
           T* o = to + (i * m + j) * 4;
           if (encodes) {
-            const auto d = from.To(CenterSize<T>::Of(Box<T>::At(target + i * 4), unit));
+            CenterSize<T> to_code = CenterSize<T>::Of(Box<T>::At(target + i * 4), unit);
+            to_code.x -= unit / 2, to_code.y -= unit / 2;  // the middle of its sides, as in Fluid
+            const CenterSize<T> d = from.To(to_code);
             o[0] = d.x / v[0], o[1] = d.y / v[1], o[2] = d.w / v[2], o[3] = d.h / v[3];
           } else {
             const T* t = target + (i * m + j) * 4;
@@ -111,6 +114,7 @@ struct BoxCoderKernel {
 
 REGISTER_OPERATOR(box_coder, DefineBoxCoder);
 REGISTER_CPU_KERNEL(box_coder, BoxCoderKernel, float, double);
+REGISTER_LOD_RULE(box_coder, RowsOfFirstAxis);
 
 }  // namespace
 }  // namespace dygraph::boxes

@@ -44,8 +44,8 @@ void DefineBoxDecoderAndAssign(OpDef& op) {
           ">>> prior, var = to_variable([[0.0, 0.0, 1.0, 1.0]]), to_variable([0.1, 0.1, 0.2, "
           "0.2])\n"
           ">>> target = to_variable([[0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0]])\n"
-          ">>> _, best = F.box_decoder_and_assign(prior, var, target, to_variable([[0.5, 0.5]]))\n"
-          ">>> best.tolist()\n"
+          ">>> score = to_variable([[0.5, 0.5]])\n"
+          ">>> F.box_decoder_and_assign(prior, target, score, prior_box_var=var)[1].tolist()\n"
           "[[1.0, 0.0, 2.0, 1.0]]")
       .Input(kPriorBox, "PriorBox", "[n, 4]")
       .Input(kPriorBoxVar, "PriorBoxVar", "4 variances; absent: 1", kDispensable)

@@ -116,8 +116,10 @@ std::vector<int64_t> Suppress(const std::vector<int64_t>& order, T threshold, T 
   return kept;
 }
 
-// The same for boxes [rows, 4] by their corners, in blocks that the compiler vectorises.
-template <class T>
+// The same for boxes [rows, 4] by their corners, in blocks that the compiler vectorises. An overlap
+// that is NaN, as that of two equal boxes without area, is above the threshold, or with NaNKeeps
+// not.
+template <bool NaNKeeps = false, class T>
 std::vector<int64_t> SuppressBoxes(const std::vector<int64_t>& order, const T* boxes, T threshold,
                                    T eta, T unit) {
   constexpr int64_t kBlock = 32;
@@ -139,7 +141,7 @@ std::vector<int64_t> SuppressBoxes(const std::vector<int64_t>& order, const T* b
         T both = (w + unit) * (h + unit);
         T part = both / (mine + area[k] - both);
         beyond |= static_cast<int>(w >= T(0)) & static_cast<int>(h >= T(0)) &
-                  static_cast<int>(!(part <= threshold));
+                  static_cast<int>(NaNKeeps ? part > threshold : !(part <= threshold));
       }
       keep = !beyond;
     }

@@ -113,19 +113,21 @@ struct DetectionMapKernel {
     return static_cast<int64_t>(value);
   }
 
-  static void Read(const Tensor& counted, const char* slot, std::vector<Class>* classes,
-                   bool right) {
-    const std::vector<int64_t>& offsets =
-        images::OffsetsFor(counted, slot, static_cast<int64_t>(classes->size()));
-    ENFORCE(counted.rank() == 2 && counted.dim(1) == 2 && counted.dtype() == DTypeOf<T>::value,
-            InvalidArgument, slot,
-            " must be of the type of DetectRes and have shape [rows, 2], got ", counted.dtype(),
-            " of shape ", counted.dims());
-    for (size_t c = 0; c < classes->size(); ++c) {
+  // The rows of TruePos and FalsePos say the same of each detection.
+  static void Read(const Tensor& right, const Tensor& wrong, std::vector<Class>* classes) {
+    const auto count = static_cast<int64_t>(classes->size());
+    const std::vector<int64_t>& offsets = images::OffsetsFor(right, "TruePos", count);
+    ENFORCE(right.rank() == 2 && right.dim(1) == 2 && right.dtype() == DTypeOf<T>::value,
+            InvalidArgument,
+            "TruePos must be of the type of DetectRes and have shape [rows, 2], got ",
+            right.dtype(), " of shape ", right.dims());
+    ENFORCE(wrong.dims() == right.dims() && images::OffsetsFor(wrong, "FalsePos", count) == offsets,
+            InvalidArgument, "FalsePos must have the shape and the level of detail of TruePos ",
+            right.dims(), ", got ", wrong.dims());
+    for (int64_t c = 0; c < count; ++c) {
       for (int64_t i = offsets[c]; i < offsets[c + 1]; ++i) {
-        const T* row = counted.data<T>() + i * 2;
-        if (right == (row[1] != T(0)))
-          (*classes)[c].found.push_back({static_cast<double>(row[0]), right});
+        const T* row = right.data<T>() + i * 2;
+        (*classes)[c].found.push_back({static_cast<double>(row[0]), row[1] != T(0)});
       }
     }
   }
@@ -146,9 +148,7 @@ struct DetectionMapKernel {
             "PosCount must hold a number for each of the ", classes->size(), " classes, got shape ",
             ctx.In(kPosCount).dims());
     for (size_t c = 0; c < classes->size(); ++c) (*classes)[c].labels = labels[c];
-    Read(ctx.In(kTruePos), "TruePos", classes, true);
-    // The rows of both say the same of each detection: wrong ones are those of FalsePos.
-    Read(ctx.In(kFalsePos), "FalsePos", classes, false);
+    Read(ctx.In(kTruePos), ctx.In(kFalsePos), classes);
   }
 
   static void Judge(const DetectionMapAttrs& a, const T* from, std::vector<int64_t> rows,

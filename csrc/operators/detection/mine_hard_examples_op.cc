@@ -47,7 +47,7 @@ void DefineMineHardExamples(OpDef& op) {
       .Example(
           ">>> loss, none = to_variable([[0.1, 0.3, 0.2]]), to_variable([[0.9, 0.0, 0.0]])\n"
           ">>> match = to_variable(np.array([[0, -1, -1]], 'int32'))\n"
-          ">>> F.mine_hard_examples(loss, None, match, none)[0].tolist()\n"
+          ">>> F.mine_hard_examples(loss, match, none)[0].tolist()\n"
           "[[1]]")
       .Input(kClsLoss, "ClsLoss", "[images, boxes]")
       .Input(kLocLoss, "LocLoss", "[images, boxes]", kDispensable)
