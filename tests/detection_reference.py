@@ -42,7 +42,9 @@ def suppress(order, boxes, threshold, eta=1.0, unit=0):
 def rows(found):
     """[(class, score, box)] of each image as rows and lengths."""
     flat = [[c, s, *b] for image in found for c, s, b, *_ in image]
-    return np.array(flat).reshape(len(flat), -1) if flat else np.zeros((0, 6)), [[len(image) for image in found]]
+    return np.array(flat).reshape(len(flat), -1) if flat else np.zeros((0, 6)), [
+        [len(image) for image in found]
+    ]
 
 
 def multiclass(boxes, scores, a):

@@ -3,8 +3,13 @@
 namespace dygraph::detections {
 namespace {
 
-struct LocalityAwareNmsAttrs : Attrs {
-  LocalityAwareNmsAttrs() { background_label = -1; }
+struct LocalityAwareNmsAttrs {
+  int32_t background_label = -1;
+  double score_threshold = 0;
+  int32_t nms_top_k = -1;
+  double nms_threshold = 0.3, nms_eta = 1.0;
+  int32_t keep_top_k = -1;
+  bool normalized = true;
 };
 
 void DefineLocalityAwareNms(OpDef& op) {

@@ -137,6 +137,4 @@ def test_wrong_inputs():
         ops.target_assign(x, _core.to_variable(match * 0), neg_indices=negative)
     loss = _core.to_variable(np.zeros((2, 1), "float32"))
     with pytest.raises(errors.InvalidArgumentError, match="sample_size must be above 0"):
-        ops.mine_hard_examples(
-            loss, _core.to_variable(match), loss, mining_type="hard_example"
-        )
+        ops.mine_hard_examples(loss, _core.to_variable(match), loss, mining_type="hard_example")
