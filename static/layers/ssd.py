@@ -12,8 +12,8 @@ from dygraph.static.layers.making import layer, run
 __all__ = ["detection_output", "ssd_loss"]
 
 
-def _sum(x, axis, keepdims):
-    return run("reduce_sum", {"X": x}, {"dim": [axis], "keep_dim": keepdims})["Out"]
+def _sum(x, axis):
+    return run("reduce_sum", {"X": x}, {"dim": [axis], "keep_dim": True})["Out"]
 
 
 def _class_loss(confidence, label):
@@ -116,8 +116,8 @@ def ssd_loss(
     target, weight = target_assign(codes, matched, mismatch_value=background_label)
     # Smooth L1 is Huber's loss with a delta of 1.
     shift = run("huber_loss", {"X": location, "Y": target}, {"delta": 1.0})["Out"]
-    loss = loss + _sum(shift, 2, True) * weight * loc_loss_weight
-    loss = _sum(loss, 1, False)
+    loss = loss + _sum(shift, 2) * weight * loc_loss_weight
+    loss = _sum(run("squeeze2", {"X": loss}, {"axes": [2]})["Out"], 1)
     if normalize:
         loss = loss / run("reduce_sum", {"X": weight}, {"reduce_all": True})["Out"]
     return loss
