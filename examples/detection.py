@@ -159,7 +159,7 @@ def draw_boxes(detector, samples, path):
     found = detect(detector, batch_of(samples)[0])
     rows, offsets = found.numpy(), found.lod()[0]
     figure, axes = plt.subplots(2, 4, figsize=(12, 6.4))
-    colours = [None, "tab:red", "white", "yellow"]
+    colours = [None, "cyan", "white", "yellow"]
     for i, axis in enumerate(axes.flat):
         image = samples[i][0].transpose(1, 2, 0)
         axis.imshow(np.clip(image / 4 + 0.5, 0, 1), extent=(0, SIDE, SIDE, 0))

@@ -15,7 +15,6 @@ import dygraph
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.static import layers
 
 __all__ = [
     "batched_nms", "box_area", "box_coder", "box_convert", "box_iou", "clip_boxes_to_image",
@@ -31,6 +30,21 @@ def _boxes(value, what):
             f"{what} must hold boxes, 4 numbers each, got shape {list(value.shape)}"
         )
     return value
+
+
+def listed(value):
+    """A number or numbers as a list; None as an empty one."""
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def pair(value, what):
+    """Two numbers. InvalidArgumentError."""
+    numbers = listed(value)
+    if len(numbers) != 2:
+        raise InvalidArgumentError(
+            f"{what} must hold two numbers, a width and a height, got {value}"
+        )
+    return numbers
 
 
 def box_area(boxes):
@@ -342,7 +356,10 @@ def prior_box(
     variance=[0.1, 0.1, 0.2, 0.2], flip=False, clip=False, steps=[0.0, 0.0],  # noqa: B006
     offset=0.5, min_max_aspect_ratios_order=False, name=None,
 ):  # fmt: skip
-    """The default boxes of SSD at each cell of a feature map; see `static.layers.prior_box`.
+    """The default boxes of SSD (Liu and others, 2016) at each cell of a feature map.
+
+    For each min size ``s`` there is a box ``s * sqrt(r)`` wide and ``s / sqrt(r)`` high for each
+    ratio ``r``, and with a max size ``m`` a square of ``sqrt(s * m)``.
 
     Parameters
     ----------
@@ -352,8 +369,16 @@ def prior_box(
         What boxes there are: sizes in pixels, widths over heights.
     variance : list of float
         Four numbers that go with each box.
-    flip, clip, steps, offset, min_max_aspect_ratios_order
-        As of `static.layers.prior_box`.
+    flip : bool
+        Also the inverse ratios.
+    clip : bool
+        Cut boxes off at the borders of the image.
+    steps : list of float
+        Width and height of a cell in pixels; 0: image over feature map.
+    offset : float
+        Of the centre in the cell.
+    min_max_aspect_ratios_order : bool
+        True: the square of the max size is second at each cell, as in Caffe; else last.
     name : str, optional
         The name of the results in a program.
 
@@ -369,17 +394,26 @@ def prior_box(
     >>> dygraph.vision.ops.prior_box(map, image, [2.0])[0].tolist()
     [[[[0.25, 0.25, 0.75, 0.75]]]]
     """
-    return layers.prior_box(
-        input, image, min_sizes, max_sizes, aspect_ratios, variance, flip, clip, steps, offset,
-        name, min_max_aspect_ratios_order,
-    )  # fmt: skip
+    step_w, step_h = pair(steps, "prior_box: steps")
+    most = listed(max_sizes)
+    attrs = {
+        "min_sizes": listed(min_sizes), "max_sizes": most if most and most[0] > 0 else [],
+        "aspect_ratios": listed(aspect_ratios), "variances": listed(variance), "flip": bool(flip),
+        "clip": bool(clip), "step_w": step_w, "step_h": step_h, "offset": offset,
+        "min_max_aspect_ratios_order": bool(min_max_aspect_ratios_order),
+    }  # fmt: skip
+    found = _core.run_op("prior_box", {"Input": input, "Image": image}, attrs, {})
+    return found["Boxes"], found["Variances"]
 
 
 def box_coder(
     prior_box, prior_box_var, target_box, code_type="encode_center_size", box_normalized=True,
     axis=0, name=None,
 ):  # fmt: skip
-    """Boxes as codes relative to prior boxes, or the reverse; see `static.layers.box_coder`.
+    """Boxes as codes relative to prior boxes, or the reverse.
+
+    With centre and size ``x, y, w, h`` of a target ``t`` and of a prior box ``p``, its code is
+    ``((tx - px) / pw, (ty - py) / ph, log(tw / pw), log(th / ph))`` divided by the variances.
 
     Parameters
     ----------
@@ -410,9 +444,13 @@ def box_coder(
     >>> dygraph.vision.ops.box_coder(prior, None, prior).tolist()
     [[[0.0, 0.0, 0.0, 0.0]]]
     """
-    return layers.box_coder(
-        prior_box, prior_box_var, target_box, code_type, box_normalized, name, axis
-    )
+    inputs = {"PriorBox": prior_box, "TargetBox": target_box}
+    attrs = {"code_type": code_type, "box_normalized": bool(box_normalized), "axis": axis}
+    if isinstance(prior_box_var, _core.Variable):
+        inputs["PriorBoxVar"] = prior_box_var
+    elif prior_box_var is not None:
+        attrs["variance"] = list(prior_box_var)
+    return _core.run_op("box_coder", inputs, attrs, {})["OutputBox"]
 
 
 def matrix_nms(
@@ -420,7 +458,7 @@ def matrix_nms(
     gaussian_sigma=2.0, background_label=0, normalized=True, return_index=False,
     return_rois_num=True, name=None,
 ):  # fmt: skip
-    """Matrix NMS (SOLOv2, 2020); see `static.layers.matrix_nms`.
+    """Matrix NMS (SOLOv2, Wang and others, 2020): scores decay where better boxes overlap.
 
     Parameters
     ----------
@@ -465,9 +503,9 @@ def matrix_nms(
     """
     attrs = {
         "score_threshold": score_threshold, "post_threshold": post_threshold,
-        "nms_top_k": nms_top_k, "keep_top_k": keep_top_k, "use_gaussian": use_gaussian,
+        "nms_top_k": nms_top_k, "keep_top_k": keep_top_k, "use_gaussian": bool(use_gaussian),
         "gaussian_sigma": gaussian_sigma, "background_label": background_label,
-        "normalized": normalized,
+        "normalized": bool(normalized),
     }  # fmt: skip
     found = _core.run_op("matrix_nms", {"BBoxes": bboxes, "Scores": scores}, attrs, {})
     counts = found["RoisNum"] if return_rois_num else None

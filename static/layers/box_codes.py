@@ -1,7 +1,7 @@
 """Boxes: their overlap, boxes relative to others, which box belongs to which label."""
 
-from dygraph import _core
 from dygraph.static.layers.making import layer, operator, run
+from dygraph.vision import ops
 
 __all__ = [
     "bipartite_match", "box_clip", "box_coder", "box_decoder_and_assign", "iou_similarity",
@@ -77,13 +77,7 @@ def box_coder(
     >>> layers.box_coder(prior, [0.5] * 4, to_variable([[1.0, 0.0, 3.0, 2.0]])).tolist()
     [[[1.0, 0.0, 0.0, 0.0]]]
     """
-    inputs = {"PriorBox": prior_box, "TargetBox": target_box}
-    attrs = {"code_type": code_type, "box_normalized": bool(box_normalized), "axis": axis}
-    if isinstance(prior_box_var, _core.Variable):
-        inputs["PriorBoxVar"] = prior_box_var
-    elif prior_box_var is not None:
-        attrs["variance"] = list(prior_box_var)
-    return run("box_coder", inputs, attrs)["OutputBox"]
+    return ops.box_coder(prior_box, prior_box_var, target_box, code_type, box_normalized, axis)
 
 
 @operator(im_info="ImInfo")

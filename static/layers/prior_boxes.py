@@ -7,25 +7,12 @@ from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.convolution import conv2d
 from dygraph.static.layers.making import layer, run
 from dygraph.static.layers.manipulation import concat, reshape, transpose
+from dygraph.vision import ops
+from dygraph.vision.ops import listed, pair
 
 __all__ = ["anchor_generator", "density_prior_box", "multi_box_head", "prior_box"]
 
 VARIANCE = [0.1, 0.1, 0.2, 0.2]
-
-
-def listed(value):
-    """A number or numbers as a list; None as an empty one."""
-    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def pair(value, what):
-    """Two numbers. InvalidArgumentError."""
-    numbers = listed(value)
-    if len(numbers) != 2:
-        raise InvalidArgumentError(
-            f"{what} must hold two numbers, a width and a height, got {value}"
-        )
-    return numbers
 
 
 @layer
@@ -83,16 +70,10 @@ def prior_box(
     >>> boxes.tolist()
     [[[[0.125, 0.25, 0.375, 0.75]], [[0.625, 0.25, 0.875, 0.75]]]]
     """
-    step_w, step_h = pair(steps, "prior_box: steps")
-    most = listed(max_sizes)
-    attrs = {
-        "min_sizes": listed(min_sizes), "max_sizes": most if most and most[0] > 0 else [],
-        "aspect_ratios": listed(aspect_ratios), "variances": listed(variance), "flip": bool(flip),
-        "clip": bool(clip), "step_w": step_w, "step_h": step_h, "offset": offset,
-        "min_max_aspect_ratios_order": bool(min_max_aspect_ratios_order),
-    }  # fmt: skip
-    found = run("prior_box", {"Input": input, "Image": image}, attrs)
-    return found["Boxes"], found["Variances"]
+    return ops.prior_box(
+        input, image, min_sizes, max_sizes, aspect_ratios, variance, flip, clip, steps, offset,
+        min_max_aspect_ratios_order,
+    )  # fmt: skip
 
 
 @layer

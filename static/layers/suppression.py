@@ -1,6 +1,7 @@
 """Detections: the boxes that are left of many that overlap."""
 
 from dygraph.static.layers.making import layer, operator, run
+from dygraph.vision import ops
 
 __all__ = [
     "locality_aware_nms", "matrix_nms", "multiclass_nms", "retinanet_detection_output",
@@ -157,14 +158,11 @@ def matrix_nms(
     >>> layers.matrix_nms(boxes, scores, 0.1, 0.0, -1, -1, background_label=-1)[:, 1].tolist()
     [1.0, 0.25]
     """
-    attrs = {
-        "score_threshold": score_threshold, "post_threshold": post_threshold,
-        "nms_top_k": nms_top_k, "keep_top_k": keep_top_k, "use_gaussian": bool(use_gaussian),
-        "gaussian_sigma": gaussian_sigma, "background_label": background_label,
-        "normalized": bool(normalized),
-    }  # fmt: skip
-    found = run("matrix_nms", {"BBoxes": bboxes, "Scores": scores}, attrs)
-    return (found["Out"], found["Index"]) if return_index else found["Out"]
+    out, _, index = ops.matrix_nms(
+        bboxes, scores, score_threshold, post_threshold, nms_top_k, keep_top_k, use_gaussian,
+        gaussian_sigma, background_label, normalized, return_index,
+    )  # fmt: skip
+    return (out, index) if return_index else out
 
 
 @layer

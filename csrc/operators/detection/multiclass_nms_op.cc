@@ -29,12 +29,16 @@ void InferShape(InferContext& ctx) {
   if (ctx.call().op->outputs.size() > 2) ctx.SetOutput(kNmsRoisNum, {-1}, DType::kInt32);
 }
 
-#define COMMENT                                                                                   \
-  "Non-maximum suppression in each class of each image: of the boxes whose score is above "       \
-  "score_threshold, the nms_top_k best, a box is kept if it overlaps with none kept before, "     \
-  "whose score is greater, by more than nms_threshold (intersection over union); of all classes " \
-  "the keep_top_k best are kept. With nms_eta below 1 the threshold is multiplied by it after "   \
-  "each box kept, while above 0.5. Rows [class, score, box], by class, then by score. "
+std::string CommentWith(const char* end) {
+  return std::string(
+             "Non-maximum suppression in each class of each image: of the boxes whose score is "
+             "above score_threshold, the nms_top_k best, a box is kept if it overlaps with none "
+             "kept before, whose score is greater, by more than nms_threshold (intersection over "
+             "union); of all classes the keep_top_k best are kept. With nms_eta below 1 the "
+             "threshold is multiplied by it after each box kept, while above 0.5. Rows [class, "
+             "score, box], by class, then by score. ") +
+         end;
+}
 
 void DefineCommon(OpDef& op) {
   op.Input(kBBoxes, "BBoxes",
@@ -56,7 +60,7 @@ void DeclareAttrs(OpDef& op) {
 }
 
 void DefineMulticlassNms(OpDef& op) {
-  op.Comment(COMMENT "[[-1]] where nothing is kept in any image.")
+  op.Comment(CommentWith("[[-1]] where nothing is kept in any image.").c_str())
       .Example(
           ">>> boxes = to_variable([[[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 3.0], "
           "[6.0, 6.0, 8.0, 8.0]]])\n"
@@ -72,9 +76,10 @@ void DefineMulticlassNms(OpDef& op) {
 }
 
 void DefineMulticlassNms2(OpDef& op) {
-  op.Comment(COMMENT
-             "No rows where nothing is kept. Index = the number of each box among those of all "
-             "images.")
+  op.Comment(CommentWith(
+                 "No rows where nothing is kept. Index = the number of each box among those of all "
+                 "images.")
+                 .c_str())
       .Example(
           ">>> boxes, scores = to_variable([[[0.0, 0.0, 4.0, 4.0]]]), to_variable([[[0.5]]])\n"
           ">>> F.multiclass_nms2(boxes, scores, score_threshold=0.9, background_label=-1).shape\n"
@@ -88,9 +93,10 @@ void DefineMulticlassNms2(OpDef& op) {
 }
 
 void DefineMulticlassNms3(OpDef& op) {
-  op.Comment(COMMENT
-             "No rows where nothing is kept. Index = the number of each box among those of all "
-             "images, NmsRoisNum = how many are kept of each image.")
+  op.Comment(CommentWith(
+                 "No rows where nothing is kept. Index = the number of each box among those of all "
+                 "images, NmsRoisNum = how many are kept of each image.")
+                 .c_str())
       .Example(
           ">>> boxes, scores = to_variable([[[0.0, 0.0, 4.0, 4.0]]]), to_variable([[[0.5]]])\n"
           ">>> out, index, counts = F.multiclass_nms3(boxes, scores, background_label=-1)\n"
