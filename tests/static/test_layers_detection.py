@@ -1,5 +1,8 @@
 """Fluid's layers for detection: losses and detections beside NumPy, programs beside eager calls."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 
@@ -228,3 +231,51 @@ def test_mistakes_say_the_rule(batch):
         x = static.data("x", [None, 3, 8, 8])
         with pytest.raises(errors.InvalidArgumentError, match="min_sizes must hold sizes for each"):
             layers.multi_box_head([x, x], x, 8, 2, [[1.0], [1.0]])
+
+
+# As Fluid 1.8.5 declares them.
+SIGNATURES = """
+anchor_generator(input, anchor_sizes=None, aspect_ratios=None, variance=[0.1, 0.1, 0.2, 0.2],
+    stride=None, offset=0.5, name=None)
+bipartite_match(dist_matrix, match_type=None, dist_threshold=None, name=None)
+box_clip(input, im_info, name=None)
+box_coder(prior_box, prior_box_var, target_box, code_type="encode_center_size",
+    box_normalized=True, name=None, axis=0)
+box_decoder_and_assign(prior_box, prior_box_var, target_box, box_score, box_clip, name=None)
+density_prior_box(input, image, densities=None, fixed_sizes=None, fixed_ratios=None,
+    variance=[0.1, 0.1, 0.2, 0.2], clip=False, steps=[0.0, 0.0], offset=0.5, flatten_to_2d=False,
+    name=None)
+detection_output(loc, scores, prior_box, prior_box_var, background_label=0, nms_threshold=0.3,
+    nms_top_k=400, keep_top_k=200, score_threshold=0.01, nms_eta=1.0, return_index=False)
+iou_similarity(x, y, box_normalized=True, name=None)
+locality_aware_nms(bboxes, scores, score_threshold, nms_top_k, keep_top_k, nms_threshold=0.3,
+    normalized=True, nms_eta=1.0, background_label=-1, name=None)
+matrix_nms(bboxes, scores, score_threshold, post_threshold, nms_top_k, keep_top_k,
+    use_gaussian=False, gaussian_sigma=2.0, background_label=0, normalized=True,
+    return_index=False, name=None)
+multi_box_head(inputs, image, base_size, num_classes, aspect_ratios, min_ratio=None,
+    max_ratio=None, min_sizes=None, max_sizes=None, steps=None, step_w=None, step_h=None,
+    offset=0.5, variance=[0.1, 0.1, 0.2, 0.2], flip=True, clip=False, kernel_size=1, pad=0,
+    stride=1, name=None, min_max_aspect_ratios_order=False)
+multiclass_nms(bboxes, scores, score_threshold, nms_top_k, keep_top_k, nms_threshold=0.3,
+    normalized=True, nms_eta=1.0, background_label=0, name=None)
+polygon_box_transform(input, name=None)
+prior_box(input, image, min_sizes, max_sizes=None, aspect_ratios=[1.0],
+    variance=[0.1, 0.1, 0.2, 0.2], flip=False, clip=False, steps=[0.0, 0.0], offset=0.5, name=None,
+    min_max_aspect_ratios_order=False)
+retinanet_detection_output(bboxes, scores, anchors, im_info, score_threshold=0.05, nms_top_k=1000,
+    keep_top_k=100, nms_threshold=0.3, nms_eta=1.0)
+ssd_loss(location, confidence, gt_box, gt_label, prior_box, prior_box_var=None, background_label=0,
+    overlap_threshold=0.5, neg_pos_ratio=3.0, neg_overlap=0.5, loc_loss_weight=1.0,
+    conf_loss_weight=1.0, match_type="per_prediction", mining_type="max_negative", normalize=True,
+    sample_size=None)
+target_assign(input, matched_indices, negative_indices=None, mismatch_value=None, name=None)
+"""
+
+
+@pytest.mark.parametrize("declared", re.findall(r"^\w+\(.*?\)$", SIGNATURES, re.M | re.S))
+def test_arguments_and_defaults_are_fluids(declared):
+    made = {}
+    exec(f"def {declared}: pass", made)
+    name = declared.split("(")[0]
+    assert inspect.signature(getattr(layers, name)) == inspect.signature(made[name])
