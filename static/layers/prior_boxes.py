@@ -237,12 +237,20 @@ def multi_box_head(
         Sizes in pixels for each map, in place of the ratios.
     steps, step_w, step_h : list of float, optional
         The size of a cell for each map, or its width and height.
-    offset, variance, flip, clip, min_max_aspect_ratios_order
-        As of `prior_box`.
+    offset : float
+        Of the centre of a box in its cell.
+    variance : list of float
+        Four numbers that go with each box.
+    flip : bool
+        Also the inverse ratios.
+    clip : bool
+        Cut boxes off at the borders of the image.
     kernel_size, pad, stride : int
         Of the convolutions.
     name : str, optional
         The name of the results.
+    min_max_aspect_ratios_order : bool
+        True: the square of the max size is second at each cell, as in Caffe; else last.
 
     Returns
     -------

@@ -145,5 +145,8 @@ def test_mistakes():
         ops.nms(boxes, dygraph.ones([1]))
     with pytest.raises(errors.ArgumentTypeError, match="category_idxs and categories go together"):
         ops.nms(boxes, 0.5, dygraph.ones([1]), categories=[0])
-    with pytest.raises(AttributeError, match="dygraph.vision"):
+    with pytest.raises(AttributeError, match="dygraph.load reads states"):
         dygraph.vision.models  # noqa: B018
+    with pytest.raises(AttributeError, match="It is dygraph.vision.ops.nms"):
+        dygraph.vision.nms  # noqa: B018
+    assert "vision" not in dir(dygraph) and dir(dygraph.vision) == ["ops"]
