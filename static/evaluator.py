@@ -8,6 +8,7 @@ in Python instead.
 import numpy as np
 
 from dygraph import initializer, metrics, unique_name
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from dygraph.inspect.shown import Shown
 from dygraph.static.parameters import fill_at_start
@@ -15,7 +16,7 @@ from dygraph.static.scope import global_scope
 from dygraph.static.variable import Variable
 from dygraph.static.variable_files import require_executor, require_scope
 
-__all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
+__all__ = ["Accuracy", "ChunkEvaluator", "DetectionMAP", "EditDistance", "Evaluator"]
 
 
 class Evaluator(Shown):
@@ -200,6 +201,106 @@ class ChunkEvaluator(Evaluator):
         counts = metrics.ChunkEvaluator()
         counts.update(infer, label, correct)
         return tuple(np.array([value], "float32") for value in counts.eval())
+
+
+class DetectionMAP(Evaluator):
+    """The mean average precision of detections, of a batch and of all batches.
+
+    Parameters
+    ----------
+    input : Variable
+        Detections ``[rows, 6]`` with LoD, as `layers.detection_output` gives them.
+    gt_label : Variable
+        Classes of the labelled boxes, ``[rows, 1]`` with LoD.
+    gt_box : Variable
+        The labelled boxes, ``[rows, 4]`` with LoD, in parts of the image.
+    gt_difficult : Variable, optional
+        Whether they are difficult, 0 or 1, ``[rows, 1]`` with LoD.
+    class_num : int
+        The number of classes, with the background.
+    background_label : int, default 0
+        The class that does not count; -1: all count.
+    overlap_threshold : float, default 0.5
+        Right detections overlap by more.
+    evaluate_difficult : bool, default True
+        False: difficult boxes do not count.
+    ap_version : str, default "integral"
+        ``"integral"`` or ``"11point"``; see `dygraph.ops.detection_map`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `class_num` is not given.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     found = static.data("found", [None, 6], lod_level=1)
+    ...     label = static.data("label", [None, 1], "int64", lod_level=1)
+    ...     box = static.data("box", [None, 4], lod_level=1)
+    ...     metric = static.metrics.DetectionMAP(found, label, box, class_num=21)
+    ...     of_batch, of_all = metric.get_map_var()
+    >>> of_batch.shape, of_all.shape
+    ((), ())
+    """
+
+    def __init__(
+        self, input, gt_label, gt_box, gt_difficult=None, class_num=None, background_label=0,
+        overlap_threshold=0.5, evaluate_difficult=True, ap_version="integral",
+    ):  # fmt: skip
+        super().__init__(input, gt_label)
+        classes = check.integer(class_num, "DetectionMAP: class_num", 1)
+        parts = [gt_label, gt_box] if gt_difficult is None else [gt_label, gt_difficult, gt_box]
+        parts = [
+            v if v is gt_box else self._call("cast", {"X": v}, ["Out"], {"out_dtype": gt_box.dtype})
+            for v in parts
+        ]
+        label = self._call("concat", {"X": parts}, ["Out"], {"axis": 1})
+        attrs = {
+            "class_num": classes, "background_label": background_label, "ap_type": ap_version,
+            "overlap_threshold": overlap_threshold, "evaluate_difficult": bool(evaluate_difficult),
+        }  # fmt: skip
+        inputs = {"DetectRes": input, "Label": label}
+        outputs = ["AccumPosCount", "AccumTruePos", "AccumFalsePos"]
+        self.cur_map = self._call("detection_map", inputs, [*outputs, "MAP"], attrs)[3]
+        state = [
+            self._state(word, shape, dtype)
+            for word, shape, dtype in (
+                ("has_state", [1], "int32"), ("accum_pos_count", [classes, 1], "int32"),
+                ("accum_true_pos", [1, 2], input.dtype), ("accum_false_pos", [1, 2], input.dtype),
+            )
+        ]  # fmt: skip
+        self.has_state = state[0]
+        slots = ("HasState", "PosCount", "TruePos", "FalsePos")
+        inputs.update(zip(slots, state, strict=True))
+        made = dict(zip(outputs, state[1:], strict=True))
+        self.accum_map = made["MAP"] = self._block.create_var(
+            name=unique_name.generate(f"{self._name}.accum_map"), stop_gradient=True
+        )
+        self._block.append_op("detection_map", inputs, made, attrs, stop_gradient=True)
+        one = {"shape": [1], "dtype": "int32", "value": 1.0}
+        self._block.append_op("fill_constant", {}, {"Out": self.has_state}, one)
+        self.metrics += [self.cur_map, self.accum_map]
+        self.states = [self.has_state]
+
+    def _state(self, word, shape, dtype):
+        state = self._block.program.global_block().create_var(
+            name=unique_name.generate(f"{self._name}.{word}"), shape=shape, dtype=dtype,
+            persistable=True, stop_gradient=True,
+        )  # fmt: skip
+        fill_at_start(state, initializer.Constant(0.0))
+        return state
+
+    def get_map_var(self):
+        """The variables of the batch's and of all batches' mean average precision."""
+        return self.cur_map, self.accum_map
+
+    def eval(self, executor=None, eval_program=None, scope=None):
+        """Not there: fetch the variables of `get_map_var`."""
+        raise PreconditionNotMetError(
+            "DetectionMAP: the runs of the program give its value: fetch get_map_var()[1]"
+        )
 
 
 class EditDistance(Evaluator):

@@ -1,4 +1,4 @@
-"""Metrics counted in Python from fetched values: those of `dygraph.metrics`.
+"""Metrics counted in Python from fetched values: those of `dygraph.metrics`; and `DetectionMAP`.
 
 >>> from dygraph import static
 >>> metric = static.metrics.Accuracy()
@@ -17,8 +17,9 @@ from dygraph.metrics import (
     Precision,
     Recall,
 )
+from dygraph.static.evaluator import DetectionMAP
 
 __all__ = [
-    "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "EditDistance", "MetricBase",
-    "Precision", "Recall",
+    "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "DetectionMAP", "EditDistance",
+    "MetricBase", "Precision", "Recall",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from dygraph.static.layers import (
     arrays,
     batch_normalization,
     beams,
+    box_codes,
     cells,
     choices,
     comparisons,
@@ -35,6 +36,7 @@ from dygraph.static.layers import (
     normalization,
     padding,
     printing,
+    prior_boxes,
     products,
     python_function,
     random,
@@ -44,7 +46,9 @@ from dygraph.static.layers import (
     schedules,
     sequence,
     sigmoids,
+    ssd,
     static_rnn,
+    suppression,
     switch,
     tensor,
 )
@@ -53,6 +57,7 @@ from dygraph.static.layers.arithmetic import *
 from dygraph.static.layers.arrays import *
 from dygraph.static.layers.batch_normalization import *
 from dygraph.static.layers.beams import *
+from dygraph.static.layers.box_codes import *
 from dygraph.static.layers.cells import *
 from dygraph.static.layers.choices import *
 from dygraph.static.layers.comparisons import *
@@ -78,6 +83,7 @@ from dygraph.static.layers.metric import *
 from dygraph.static.layers.normalization import *
 from dygraph.static.layers.padding import *
 from dygraph.static.layers.printing import *
+from dygraph.static.layers.prior_boxes import *
 from dygraph.static.layers.products import *
 from dygraph.static.layers.python_function import *
 from dygraph.static.layers.random import *
@@ -87,17 +93,20 @@ from dygraph.static.layers.recurrent import *
 from dygraph.static.layers.schedules import *
 from dygraph.static.layers.sequence import *
 from dygraph.static.layers.sigmoids import *
+from dygraph.static.layers.ssd import *
 from dygraph.static.layers.static_rnn import *
+from dygraph.static.layers.suppression import *
 from dygraph.static.layers.switch import *
 from dygraph.static.layers.tensor import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, batch_normalization, beams, cells, choices, comparisons,
-    convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary, helpers, if_else,
-    image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric, normalization, padding,
-    printing, products, python_function, random, ranked, reader, recurrent, schedules, sequence,
-    sigmoids, static_rnn, switch, tensor,
+    activation, arithmetic, arrays, batch_normalization, beams, box_codes, cells, choices,
+    comparisons, convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary,
+    helpers, if_else, image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric,
+    normalization, padding, printing, prior_boxes, products, python_function, random, ranked,
+    reader, recurrent, schedules, sequence, sigmoids, ssd, static_rnn, suppression, switch,
+    tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

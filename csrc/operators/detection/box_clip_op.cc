@@ -1,0 +1,61 @@
+#include "kernels/parallel.h"
+#include "operators/detection/boxes.h"
+
+namespace dygraph::boxes {
+namespace {
+
+constexpr int kInput = 0, kImInfo = 1, kOutput = 0;
+
+void DefineBoxClip(OpDef& op) {
+  op.Comment(
+        "Boxes cut off at the borders of their image: x in [0, round(width / scale) - 1], y in "
+        "[0, round(height / scale) - 1]. Sequence i of Input, or all of it where it has no level "
+        "of "
+        "detail, belongs to image i.")
+      .Example(
+          ">>> boxes = to_variable([[-1.0, 2.0, 30.0, 40.0]])\n"
+          ">>> F.box_clip(boxes, to_variable([[10.0, 20.0, 1.0]])).tolist()\n"
+          "[[0.0, 2.0, 19.0, 9.0]]")
+      .Input(kInput, "Input", "[rows, 4] or [rows, classes, 4], with LoD for several images")
+      .Input(kImInfo, "ImInfo", "[images, 3]: height, width and scale of each")
+      .Output(kOutput, "Output", "shape of Input")
+      .Shape([](InferContext& ctx) {
+        const Dims &boxes = ctx.dims(kInput), &info = ctx.dims(kImInfo);
+        ENFORCE(IsBoxes(boxes), InvalidArgument,
+                "Input must hold boxes, 4 numbers each, got shape ", boxes);
+        ENFORCE(info.rank() == 2 && (info[1] == 3 || info[1] < 0), InvalidArgument,
+                "ImInfo must have shape [images, 3], got ", info);
+        ctx.SetOutput(kOutput, boxes);
+      })
+      .ShareLoD(kInput)
+      .NoGrad();
+}
+
+template <class T>
+struct BoxClipKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &boxes = ctx.In(kInput), &info = ctx.In(kImInfo);
+    const LoDLevels& lod = boxes.lod_levels();
+    const std::vector<int64_t> offsets =
+        lod.empty() ? std::vector<int64_t>{0, boxes.dim(0)} : lod.back();
+    const auto images = static_cast<int64_t>(offsets.size()) - 1;
+    ENFORCE(info.dim(0) == images, InvalidArgument, "ImInfo must have a row for each of the ",
+            images, " images of Input, got shape ", info.dims(),
+            lod.empty() ? ". Without a level of detail all boxes belong to one image" : "");
+    const int64_t width = Numel(boxes.dims(), 1, boxes.rank());
+    const T* from = boxes.data<T>();
+    T* to = ctx.Out(kOutput).mutable_data<T>();
+    for (int64_t i = 0; i < images; ++i) {
+      const T* of = info.data<T>() + i * 3;
+      const T bottom = std::round(of[0] / of[2]) - 1, right = std::round(of[1] / of[2]) - 1;
+      for (int64_t at = offsets[i] * width; at < offsets[i + 1] * width; at += 4)
+        Box<T>::At(from + at).Clipped(right, bottom).Write(to + at);
+    }
+  }
+};
+
+REGISTER_OPERATOR(box_clip, DefineBoxClip);
+REGISTER_CPU_KERNEL(box_clip, BoxClipKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::boxes
