@@ -41,7 +41,7 @@ void DefineLocalityAwareNms(OpDef& op) {
             "False: sides are pixels, and a box from 2 to 4 is 3 wide")
       .Shape([](InferContext& ctx) {
         CheckBatch(ctx.dims(kBBoxes), ctx.dims(kScores));
-        ctx.SetOutput(kOut, {-1, AddSizes(ctx.dims(kBBoxes)[2], 2)});
+        ctx.SetOutput(kOut, {-1, -1});  // [[-1]] where nothing is kept
       })
       .KernelDTypeOf(kScores)
       .KernelAllocates()
