@@ -46,7 +46,7 @@ def multiclass_nms(
     -------
     Variable
         Rows ``[class, score, box]``, with those of each image as level of detail; ``[[-1]]`` where
-        nothing is kept in any image.
+        nothing is kept in any image, so that in a program no size is known.
 
     Examples
     --------

@@ -69,7 +69,8 @@ struct DensityPriorBoxKernel {
     const auto width = static_cast<double>(image.dim(3)),
                height = static_cast<double>(image.dim(2));
     const Cells cells(ctx.In(kInput), image, a.step_w, a.step_h);
-    const auto step = static_cast<int64_t>((cells.width + cells.height) / 2);  // as Fluid rounds
+    const double mean = (cells.width + cells.height) / 2;  // infinite for a map without cells
+    const auto step = static_cast<int64_t>(mean < 1e9 ? mean : 1e9);  // as Fluid rounds
     Fill<T>(ctx, a.variances, [&](int64_t row, int64_t column, T* to) {
       const double x = (static_cast<double>(column) + a.offset) * cells.width;
       const double y = (static_cast<double>(row) + a.offset) * cells.height;

@@ -41,7 +41,7 @@ void DefineLocalityAwareNms(OpDef& op) {
             "False: sides are pixels, and a box from 2 to 4 is 3 wide")
       .Shape([](InferContext& ctx) {
         CheckBatch(ctx.dims(kBBoxes), ctx.dims(kScores));
-        ctx.SetOutput(kOut, {-1, AddSizes(ctx.dims(kBBoxes)[2], 2)});
+        ctx.SetOutput(kOut, {-1, -1});  // [[-1]] where nothing is kept
       })
       .KernelDTypeOf(kScores)
       .KernelAllocates()
@@ -55,7 +55,7 @@ struct LocalityAwareNmsKernel {
                     std::vector<int64_t>* heads) {
     int64_t head = -1;
     for (int64_t i = 0; i < count; ++i) {
-      T* with = boxes + head * size;
+      T* with = boxes + std::max<int64_t>(head, 0) * size;
       const T* box = boxes + i * size;
       if (head >= 0 && polygons::Overlap(box, with, size, unit) > threshold) {
         const T all = scores[i] + scores[head];

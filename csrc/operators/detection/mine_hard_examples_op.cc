@@ -101,8 +101,8 @@ struct MineHardExamplesKernel {
         const T v = loss(j);
         return v == v ? v : std::numeric_limits<T>::infinity();
       };
-      const double asked =
-          negatives ? static_cast<double>(matched) * a.neg_pos_ratio : a.sample_size;
+      double asked = a.sample_size;
+      if (negatives) asked = matched ? static_cast<double>(matched) * a.neg_pos_ratio : 0;
       const auto most = static_cast<size_t>(std::min(asked, static_cast<double>(order.size())));
       std::stable_sort(order.begin(), order.end(),
                        [&](int64_t x, int64_t y) { return key(x) > key(y); });

@@ -23,8 +23,9 @@ void InferShape(InferContext& ctx) {
   }
   ENFORCE(ctx.dtype(kBBoxes) == ctx.dtype(kScores), Type, "BBoxes must be of the type of Scores, ",
           ctx.dtype(kScores), ", got ", ctx.dtype(kBBoxes));
-  ctx.SetOutput(kOut, {-1, AddSizes(boxes[2], 2)});
-  if (ctx.call().op->outputs.size() < 2) return;
+  const bool or_none = ctx.call().op->outputs.size() < 2;  // [[-1]] where nothing is kept
+  ctx.SetOutput(kOut, {-1, or_none ? -1 : AddSizes(boxes[2], 2)});
+  if (or_none) return;
   ctx.SetOutput(kIndex, {-1, 1}, DType::kInt32);
   if (ctx.call().op->outputs.size() > 2) ctx.SetOutput(kNmsRoisNum, {-1}, DType::kInt32);
 }

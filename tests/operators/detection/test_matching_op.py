@@ -138,3 +138,11 @@ def test_wrong_inputs():
     loss = _core.to_variable(np.zeros((2, 1), "float32"))
     with pytest.raises(errors.InvalidArgumentError, match="sample_size must be above 0"):
         ops.mine_hard_examples(loss, _core.to_variable(match), loss, mining_type="hard_example")
+
+
+def test_any_number_of_negatives_for_each_match():
+    loss = _core.to_variable(np.array([[0.5, 0.25], [0.5, 0.25]]))
+    match = _core.to_variable(np.array([[0, -1], [-1, -1]], "int32"))
+    dist = _core.to_variable(np.zeros((2, 2)))
+    chosen, _ = _core.ops.mine_hard_examples(loss, match, dist, neg_pos_ratio=float("inf"))
+    assert chosen.tolist() == [[1]] and chosen.lod() == [[0, 1, 1]]

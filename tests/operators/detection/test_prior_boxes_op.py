@@ -125,3 +125,11 @@ def test_wrong_attributes():
         ops.density_prior_box(x, x, fixed_sizes=[1.0], fixed_ratios=[1.0], densities=[])
     with pytest.raises(errors.InvalidArgumentError, match="stride must hold a width and a height"):
         ops.anchor_generator(x, anchor_sizes=[1.0], aspect_ratios=[1.0], stride=[1.0])
+
+
+def test_a_map_without_cells():
+    x = _core.to_variable(np.zeros((1, 1, 0, 2)))
+    image = _core.to_variable(np.zeros((1, 1, 8, 8)))
+    attrs = {"fixed_sizes": [1.0], "fixed_ratios": [1.0], "densities": [2]}
+    assert _core.ops.density_prior_box(x, image, **attrs)[0].shape == (0, 2, 4, 4)
+    assert _core.ops.prior_box(x, image, min_sizes=[1.0])[0].shape == (0, 2, 1, 4)
