@@ -5,9 +5,8 @@ arguments and results are the standard's; where NumPy, PyTorch and Paddle agree 
 taken too. Operators with their slots are in `dygraph.ops`.
 
 >>> import dygraph
->>> x = dygraph.asarray([[2.0, 0.0], [0.0, 4.0]])
->>> dygraph.linalg.inv(x).tolist()
-[[0.5, 0.0], [0.0, 0.25]]
+>>> dygraph.linalg.inv(dygraph.asarray([[4.0]])).tolist()
+[[0.25]]
 """
 
 from dygraph.core.lazily import find as _find

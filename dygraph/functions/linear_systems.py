@@ -173,8 +173,8 @@ def lstsq(x1, x2, /, rcond=None, *, driver="gelsd"):
     --------
     >>> import dygraph
     >>> x, y = dygraph.asarray([[1.0], [1.0]]), dygraph.asarray([1.0, 3.0])
-    >>> dygraph.linalg.lstsq(x, y).solution.tolist()
-    [2.0]
+    >>> round(dygraph.linalg.lstsq(x, y).solution.item(), 4)
+    2.0
     """
     x1, x2 = _pair("lstsq", x1, x2)
     rcond = -1.0 if rcond is None else check.number(rcond, "lstsq: rcond", 0)
@@ -190,8 +190,8 @@ def inv(x, /):
     """The inverse of square matrices; one that is singular raises, and the message says which.
 
     >>> import dygraph
-    >>> dygraph.linalg.inv(dygraph.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()
-    [[0.5, 0.0], [0.0, 0.25]]
+    >>> dygraph.linalg.inv(dygraph.asarray([[4.0]])).tolist()
+    [[0.25]]
     """
     return ops.inverse(matrices(x, "inv: x"))
 

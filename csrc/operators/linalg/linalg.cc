@@ -132,7 +132,7 @@ void Formula::Reduce(RecipeRef shape, RecipeRef whole, RecipeRef result) {
 
 RecipeRef Formula::Refuse(RecipeRef x, const char* reason) {
   RecipeRef to = g.Temp();
-  g.Call("refuse_gradient", {x}, {to}).Attr("reason", std::string(reason));
+  g.Call("missing_grad_formula", {x}, {to}).Attr("reason", std::string(reason));
   return to;
 }
 

@@ -63,8 +63,8 @@ void DefineLstsq(OpDef& op) {
         "sees it), 'gelsy', 'gelsd' and 'gelss' find the rank.")
       .Example(
           ">>> x = to_variable([[1.0], [1.0]])\n"
-          ">>> F.lstsq(x, to_variable([[1.0], [3.0]]))[0].tolist()\n"
-          "[[2.0]]")
+          ">>> round(F.lstsq(x, to_variable([[1.0], [3.0]]))[0].item(), 4)\n"
+          "2.0")
       .Input(kX, "X", "[..., m, n]")
       .Input(kY, "Y", "[..., m, k], leading axes as X's")
       .Output(kSolution, "Solution", "[..., n, k]")
