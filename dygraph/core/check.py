@@ -228,9 +228,10 @@ def _arguments(kind, args, kwargs):
         fix = ""
         if isinstance(args[0], Variable):
             fix = f". Make the layer first, then call it: {kind.__name__}(...)(input)"
+        most = code.co_argcount - 1
+        takes = f"at most {most}" if most else "no"
         raise ArgumentTypeError(
-            f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
-            f"{len(args)}{fix}"
+            f"{kind.__name__}() takes {takes} positional arguments, got {len(args)}{fix}"
         )
     optional = len(inspect.unwrap(kind.__init__).__defaults__ or ())
     required = names[len(args) : code.co_argcount - 1 - optional]

@@ -93,7 +93,7 @@ def spelled(function):
         if len(args) > most:
             by_name = order[most:]
             raise ArgumentTypeError(
-                f"{function.__name__}: at most {most} arguments may stand without a name, got "
+                f"{function.__name__}() takes at most {most} positional arguments, got "
                 f"{len(args)}. They are {', '.join(order[:most])}"
                 + (f"; by name: {', '.join(by_name)}" if by_name else "")
             )
