@@ -43,7 +43,7 @@ def _in_programs(name):
 
     new.__wrapped__ = eager.__init__
     own = {"__doc__": eager.__doc__, "__module__": __name__, "__new__": new}
-    return type(name, (InPrograms, eager), own)
+    return type(name.removesuffix("Optimizer"), (InPrograms, eager), own)
 
 
 SGD = SGDOptimizer = _in_programs("SGD")

@@ -202,6 +202,13 @@ def flag(value, what):
     return bool(value)
 
 
+def at_most(count):
+    """The words for so many positional arguments."""
+    if count == 0:
+        return "no positional arguments"
+    return f"at most {count} positional argument{'' if count == 1 else 's'}"
+
+
 def _fix(name, names):
     """What to write for another library's argument; empty where nothing is known."""
     fixes = (fix for own, fix in _FIXES.get(name, ()) if own is None or own in names)
@@ -228,10 +235,8 @@ def _arguments(kind, args, kwargs):
         fix = ""
         if isinstance(args[0], Variable):
             fix = f". Make the layer first, then call it: {kind.__name__}(...)(input)"
-        raise ArgumentTypeError(
-            f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
-            f"{len(args)}{fix}"
-        )
+        most = code.co_argcount - 1
+        raise ArgumentTypeError(f"{kind.__name__}() takes {at_most(most)}, got {len(args)}{fix}")
     optional = len(inspect.unwrap(kind.__init__).__defaults__ or ())
     required = names[len(args) : code.co_argcount - 1 - optional]
     missing = [name for name in required if name not in kwargs]

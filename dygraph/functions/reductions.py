@@ -373,7 +373,7 @@ def _either(function):
         if places:
             if len(places) > 1 or axis is not None:
                 raise ArgumentTypeError(
-                    f"{name}: behind the axis arguments must have names: correction=, keepdims="
+                    f"{name}: after the axis give arguments by name: correction=, keepdims="
                 )
             (axis,) = places
         if correction is None and not spellings.keys() & {"unbiased", "ddof"}:

@@ -124,7 +124,7 @@ class LeakyReLU(Elementwise):
     Parameters
     ----------
     alpha : float
-        Slope below 0; PyTorch's `negative_slope`.
+        Slope below 0; PyTorch's `negative_slope`. Keras's default is 0.3.
 
     Examples
     --------

@@ -157,7 +157,7 @@ class PReLU(PRelu):
     num_parameters : int
         1, or the number of channels.
     init : float
-        The initial slopes.
+        The initial slopes; 0 by default in Keras.
     param_attr : ParamAttr, optional
         Of the slopes; its initializer overrides `init`.
     dtype : dtype, optional

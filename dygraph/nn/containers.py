@@ -336,6 +336,6 @@ class ParameterDict(_Dict):
     def __setitem__(self, name, parameter):
         if not isinstance(parameter, Parameter):
             raise ArgumentTypeError(
-                f"ParameterDict: a Parameter is put in, got {kind_of(parameter)}"
+                f"ParameterDict: a value must be a Parameter, got {kind_of(parameter)}"
             )
         self.add_parameter(name, parameter)

@@ -79,7 +79,7 @@ class RNN(Layer):
         if initial_states is None:
             if not isinstance(self.cell, RNNCellBase):
                 raise InvalidArgumentError(
-                    "RNN: initial_states must be given for a cell that is no RNNCellBase"
+                    "RNN: initial_states must be given for a cell that is not an RNNCellBase"
                 )
             initial_states = steps.first_states(self.cell.state_shape, inputs.dtype)
         return steps.run(self.cell, initial_states, kwargs)

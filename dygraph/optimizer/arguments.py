@@ -31,8 +31,8 @@ def ours(kind, args, kwargs):
         parameters, *args = args
         if len(args) > 1:
             raise ArgumentTypeError(
-                f"{kind.__name__}: behind the parameters only the learning rate may stand without "
-                f"a name, got {len(args)} arguments. Write {kind.__name__}(params, lr, name=value)"
+                f"{kind.__name__}: after the parameters only the learning rate may be positional, "
+                f"got {len(args)} arguments. Write {kind.__name__}(params, lr, name=value)"
             )
         kwargs = _named(kind, "parameter_list", parameters, kwargs)
         if args:

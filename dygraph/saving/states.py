@@ -169,9 +169,8 @@ def save(obj, path):
     ending = os.path.splitext(path)[1].lower()
     if ending in _FOREIGN:
         raise InvalidArgumentError(
-            f"save: the name of the file must not promise another format, got '{path}'. What is "
-            f"written is no {_FOREIGN[ending]}: end it in .safetensors, or in .npz for a dict of "
-            "arrays"
+            f"save: the file's ending must not name another format, got '{path}'. The file would "
+            f"not be {_FOREIGN[ending]}: write .safetensors, or .npz for a dict of arrays"
         )
     files.write_atomically(path, npz.chunks_of(obj) if ending == ".npz" else chunks_of(obj))
 
@@ -188,8 +187,8 @@ def chunks_of(obj):
 
 
 _FOREIGN = {
-    ".npy": "NumPy array", ".h5": "HDF5 file", ".hdf5": "HDF5 file", ".keras": "Keras file",
-    ".pkl": "pickle", ".pickle": "pickle", ".json": "JSON", ".onnx": "ONNX model",
+    ".npy": "a NumPy array", ".h5": "HDF5", ".hdf5": "HDF5", ".keras": "a Keras model",
+    ".pkl": "a pickle", ".pickle": "a pickle", ".json": "JSON", ".onnx": "an ONNX model",
 }  # fmt: skip
 _OTHERS = (
     (b"\x89HDF", "HDF5", "Save its arrays with numpy.savez"),

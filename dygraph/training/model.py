@@ -279,7 +279,7 @@ class Model(Shown):
         """
         for name in others:
             hint = _HINTS.get(name) or did_you_mean_or_all(name, _NAMES).strip()
-            raise ArgumentTypeError(f"Model.fit: there is no argument '{name}'. {hint}")
+            raise ArgumentTypeError(f"Model.fit() got an unexpected argument '{name}'. {hint}")
         self._require(optimizer=self.optimizer, loss=self.loss)
         check.choice(verbose, (0, 1, 2), "Model.fit: verbose")
         epochs = check.integer(epochs, "Model.fit: epochs", 0)

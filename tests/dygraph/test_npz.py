@@ -175,7 +175,7 @@ class TestWriting:
 
     @pytest.mark.parametrize("name", ["a.npy", "a.h5", "a.HDF5", "a.pkl", "a.pickle", "a.onnx"])
     def test_names_of_other_formats(self, tmp_path, name):
-        with pytest.raises(ValueError, match="must not promise another format.*safetensors"):
+        with pytest.raises(ValueError, match="must not name another format.*safetensors"):
             dygraph.save({"w": np.zeros(2)}, tmp_path / name)
         assert list(tmp_path.iterdir()) == []
 

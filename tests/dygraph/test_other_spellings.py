@@ -223,7 +223,7 @@ def test_arguments_of_torchs_optimizers():
     [
         (lambda w: dygraph.optimizer.SGD(w, 0.1, lr=0.1), "learning_rate must be given once"),
         (lambda w: dygraph.optimizer.SGD(0.1, w, params=w), "parameter_list"),
-        (lambda w: dygraph.optimizer.Adam(w, 0.1, 0.9), "only the learning rate may stand without"),
+        (lambda w: dygraph.optimizer.Adam(w, 0.1, 0.9), "only the learning rate may be positional"),
         (lambda w: dygraph.optimizer.Lamb(w, weight_decay=0.1), "lamb_weight_decay"),
         (lambda w: dygraph.optimizer.SGD(w, rate=0.1), "unexpected argument 'rate'"),
     ],

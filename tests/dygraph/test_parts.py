@@ -89,7 +89,7 @@ def test_layer_dict():
 def test_parameter_dict():
     group = nn.ParameterDict({"w": nn.Linear(2, 2).weight})
     assert list(group.state_dict()) == ["w"] and group["w"].shape == (2, 2)
-    with pytest.raises(TypeError, match="a Parameter is put in"):
+    with pytest.raises(TypeError, match="a value must be a Parameter"):
         group["v"] = ones(2)
 
 

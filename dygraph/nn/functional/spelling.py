@@ -2,6 +2,7 @@
 
 import functools
 
+from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, did_you_mean_or_all
 from dygraph.functions.arguments import given_twice
 
@@ -93,8 +94,8 @@ def spelled(function):
         if len(args) > most:
             by_name = order[most:]
             raise ArgumentTypeError(
-                f"{function.__name__}: at most {most} arguments may stand without a name, got "
-                f"{len(args)}. They are {', '.join(order[:most])}"
+                f"{function.__name__}() takes {check.at_most(most)}, got {len(args)}. "
+                f"{'It is' if most == 1 else 'They are'} {', '.join(order[:most])}"
                 + (f"; by name: {', '.join(by_name)}" if by_name else "")
             )
         return function(*args, **kwargs)
