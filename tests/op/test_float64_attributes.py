@@ -45,6 +45,20 @@ UNREAD = {
         "temporal_shift.shift_ratio temporal_shift_grad.shift_ratio trilinear_interp.scale "
         "trilinear_interp_grad.scale"
     ),
+    "compared with numbers that the operator computes; test_thresholds has those of nms": (
+        "bipartite_match.dist_threshold detection_map.overlap_threshold "
+        "locality_aware_nms.nms_eta locality_aware_nms.nms_threshold "
+        "locality_aware_nms.score_threshold lstsq.rcond matrix_nms.post_threshold "
+        "matrix_nms.score_threshold matrix_rank.tol mine_hard_examples.neg_dist_threshold "
+        "mine_hard_examples.neg_pos_ratio multiclass_nms.nms_eta multiclass_nms.nms_threshold "
+        "multiclass_nms2.nms_eta multiclass_nms2.nms_threshold multiclass_nms2.score_threshold "
+        "multiclass_nms3.nms_eta multiclass_nms3.nms_threshold nms.iou_threshold pinv.rcond "
+        "retinanet_detection_output.nms_eta retinanet_detection_output.nms_threshold "
+        "retinanet_detection_output.score_threshold"
+    ),
+    "read where both steps are given, see test_steps_of_priors": (
+        "density_prior_box.step_h density_prior_box.step_w prior_box.step_h prior_box.step_w"
+    ),
 }
 
 
@@ -263,3 +277,23 @@ def test_optimizers_follow_numpy_to_the_last_digits(name, given, formula):
         rule.clear_grad()
         w = formula(w, g, t, state)
     np.testing.assert_allclose(p.numpy(), w, rtol=1e-13)
+
+
+def test_thresholds():
+    """Boxes of width 1 and 1 / t: their overlap is t, which float32 rounds up for 0.1."""
+    wide = [[0.0, 0.0, 1.0, 10.0], [0.0, 0.0, 1.0, 1.0]]
+    boxes = dygraph.to_variable(np.array(wide, "float64"))
+    assert float(np.float32(0.1)) > 0.1
+    assert _core.ops.nms(boxes, iou_threshold=0.1).tolist() == [0, 1]  # not above it
+    assert _core.ops.nms(boxes, iou_threshold=float(np.nextafter(0.1, 0))).tolist() == [0]
+
+
+def test_steps_of_priors():
+    image = dygraph.to_variable(np.zeros((1, 1, 1, 1)))
+    found, _ = _core.ops.prior_box(
+        image, image, min_sizes=[0.5], aspect_ratios=[1.0], variances=[1.0] * 4, step_w=0.1,
+        step_h=0.3,
+    )  # fmt: skip
+    side = 0.25
+    expected = [0.05 - side, 0.15 - side, 0.05 + side, 0.15 + side]
+    np.testing.assert_allclose(found.numpy().ravel(), expected, rtol=1e-14)
