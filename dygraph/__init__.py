@@ -122,6 +122,7 @@ _LAZY = {
     "training.model": "Model",
     "training.model_summary": "summary",
     "training.parallel": "DataParallel ParallelEnv prepare_context",
+    "vision": "",
 }
 _LAZY_NAMES = _names_of(_LAZY)
 _MODULES = {name for name in _LAZY if "." not in name}

@@ -377,7 +377,6 @@ OF_MODULE = {
     "convert_to_numpy": "x.numpy()",
     "stop_gradient": "x.detach()",
     "datasets": "dygraph.dataset",
-    "vision": "Layers for images are in dygraph.nn, data sets in dygraph.dataset",
     "hub": "dygraph.load reads states in a file",
     "models": "dygraph.Model(net) trains a network; dygraph.load reads states in a file",
     "backend": "The functions are those of dygraph; dygraph.seed(n) seeds them",

@@ -36,17 +36,20 @@ from dygraph.static.layers import (
     padding,
     printing,
     products,
+    proposals,
     python_function,
     random,
     ranked,
     reader,
     recurrent,
+    regions,
     schedules,
     sequence,
     sigmoids,
     static_rnn,
     switch,
     tensor,
+    yolo,
 )
 from dygraph.static.layers.activation import *
 from dygraph.static.layers.arithmetic import *
@@ -79,25 +82,28 @@ from dygraph.static.layers.normalization import *
 from dygraph.static.layers.padding import *
 from dygraph.static.layers.printing import *
 from dygraph.static.layers.products import *
+from dygraph.static.layers.proposals import *
 from dygraph.static.layers.python_function import *
 from dygraph.static.layers.random import *
 from dygraph.static.layers.ranked import *
 from dygraph.static.layers.reader import *
 from dygraph.static.layers.recurrent import *
+from dygraph.static.layers.regions import *
 from dygraph.static.layers.schedules import *
 from dygraph.static.layers.sequence import *
 from dygraph.static.layers.sigmoids import *
 from dygraph.static.layers.static_rnn import *
 from dygraph.static.layers.switch import *
 from dygraph.static.layers.tensor import *
+from dygraph.static.layers.yolo import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
     activation, arithmetic, arrays, batch_normalization, beams, cells, choices, comparisons,
     convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary, helpers, if_else,
     image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric, normalization, padding,
-    printing, products, python_function, random, ranked, reader, recurrent, schedules, sequence,
-    sigmoids, static_rnn, switch, tensor,
+    printing, products, proposals, python_function, random, ranked, reader, recurrent, regions,
+    schedules, sequence, sigmoids, static_rnn, switch, tensor, yolo,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

@@ -45,7 +45,7 @@ CIRCLES = [
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
 PYTHON_ROOMS = set(
     "autograd core dataset fluid functions inspect io jit lr nn optimizer saving stubs "
-    "training".split()
+    "training vision".split()
 )
 PUBLIC_MODULES = set(
     "__init__ __main__ callbacks checkpoint distribution errors initializer memory metrics nets "

@@ -1,0 +1,12 @@
+"""Functions of detection with the names and arguments of torchvision's and Paddle's ``vision.ops``.
+
+Examples
+--------
+>>> import dygraph
+>>> x, y = dygraph.zeros([2]), dygraph.to_variable([1.0, 0.0])
+>>> round(dygraph.vision.ops.sigmoid_focal_loss(x, y, reduction="sum").item(), 4)
+0.1733
+"""
+
+from dygraph.vision.regions import *
+from dygraph.vision.regions import __all__
