@@ -83,8 +83,10 @@ void Fill(const std::vector<Point<T>>& polygon, int64_t side, int32_t* mask) {
   };
   std::vector<Fine> corners, path;
   for (const Point<T>& p : polygon) {
-    corners.push_back({static_cast<int64_t>(static_cast<double>(kFine * p.x) + 0.5),
-                       static_cast<int64_t>(static_cast<double>(kFine * p.y) + 0.5)});
+    auto fine = [](T v) {
+      return static_cast<int64_t>(std::floor(static_cast<double>(kFine * v) + 0.5));
+    };
+    corners.push_back({fine(p.x), fine(p.y)});
   }
   corners.push_back(corners[0]);
   for (size_t k = 0; k + 1 < corners.size(); ++k) {
