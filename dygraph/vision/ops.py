@@ -8,5 +8,24 @@ Examples
 0.1733
 """
 
-from dygraph.vision.regions import *
-from dygraph.vision.regions import __all__
+from dygraph.vision.regions import (
+    DeformConv2D,
+    PSRoIPool,
+    RoIAlign,
+    RoIPool,
+    deform_conv2d,
+    distribute_fpn_proposals,
+    generate_proposals,
+    psroi_pool,
+    roi_align,
+    roi_pool,
+    sigmoid_focal_loss,
+    yolo_box,
+    yolo_loss,
+)
+
+__all__ = [
+    "DeformConv2D", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d",
+    "distribute_fpn_proposals", "generate_proposals", "psroi_pool", "roi_align", "roi_pool",
+    "sigmoid_focal_loss", "yolo_box", "yolo_loss",
+]  # fmt: skip

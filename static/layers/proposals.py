@@ -342,7 +342,8 @@ def retinanet_target_assign(
 @layer
 def generate_proposal_labels(
     rpn_rois, gt_classes, is_crowd, gt_boxes, im_info, batch_size_per_im=256, fg_fraction=0.25,
-    fg_thresh=0.25, bg_thresh_hi=0.5, bg_thresh_lo=0.0, bbox_reg_weights=[0.1, 0.1, 0.2, 0.2],
+    fg_thresh=0.25, bg_thresh_hi=0.5, bg_thresh_lo=0.0,
+    bbox_reg_weights=[0.1, 0.1, 0.2, 0.2],  # noqa: B006
     class_nums=None, use_random=True, is_cls_agnostic=False, is_cascade_rcnn=False,
 ):  # fmt: skip
     """The regions that the head of a detector learns from (Ren and others, Faster R-CNN, 2015).

@@ -231,9 +231,9 @@ def roi_perspective_transform(
 
 @layer
 def deformable_roi_pooling(
-    input, rois, trans, no_trans=False, spatial_scale=1.0, group_size=[1, 1], pooled_height=1,
-    pooled_width=1, part_size=None, sample_per_part=1, trans_std=0.1, position_sensitive=False,
-    name=None,
+    input, rois, trans, no_trans=False, spatial_scale=1.0,
+    group_size=[1, 1], pooled_height=1, pooled_width=1,  # noqa: B006
+    part_size=None, sample_per_part=1, trans_std=0.1, position_sensitive=False, name=None,
 ):  # fmt: skip
     """Regions as grids whose bins move (Dai and others, Deformable convolutional networks, 2017).
 

@@ -367,6 +367,7 @@ using DeformablePsroiPoolingGradGradKernel = higher::SecondKernel<DeformablePsro
 using grad_grad::DeformablePsroiThird;
 
 REGISTER_OPERATOR(deformable_psroi_pooling, DefineDeformablePsroiPooling);
+REGISTER_LOD_RULE(deformable_psroi_pooling, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(deformable_psroi_pooling, DeformablePsroiPoolingKernel, float, double);
 REGISTER_OPERATOR(deformable_psroi_pooling_grad, grad::DefineDeformablePsroiPoolingGrad);
 REGISTER_CPU_KERNEL(deformable_psroi_pooling_grad, grad::DeformablePsroiPoolingGradKernel, float,

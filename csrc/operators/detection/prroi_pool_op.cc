@@ -277,6 +277,7 @@ template <class T>
 using PrroiPoolKernel = PoolKernel<Precise, T>;
 
 REGISTER_OPERATOR(prroi_pool, DefinePrroiPool);
+REGISTER_LOD_RULE(prroi_pool, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(prroi_pool, PrroiPoolKernel, float, double);
 REGISTER_OPERATOR(prroi_pool_grad, grad::DefinePrroiPoolGrad);
 REGISTER_CPU_KERNEL(prroi_pool_grad, grad::PrroiPoolGradKernel, float, double);

@@ -83,6 +83,7 @@ template <class T>
 using PsroiPoolGradKernel = SpreadKernel<ByPosition, T>;
 
 REGISTER_OPERATOR(psroi_pool, DefinePsroiPool);
+REGISTER_LOD_RULE(psroi_pool, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(psroi_pool, PsroiPoolKernel, float, double);
 REGISTER_OPERATOR(psroi_pool_grad, DefineSpread<ByPosition>);
 REGISTER_CPU_KERNEL(psroi_pool_grad, PsroiPoolGradKernel, float, double);

@@ -106,6 +106,7 @@ template <class T>
 using RoiAlignGradKernel = SpreadKernel<Align, T>;
 
 REGISTER_OPERATOR(roi_align, DefineRoiAlign);
+REGISTER_LOD_RULE(roi_align, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(roi_align, RoiAlignKernel, float, double);
 REGISTER_OPERATOR(roi_align_grad, DefineSpread<Align>);
 REGISTER_CPU_KERNEL(roi_align_grad, RoiAlignGradKernel, float, double);

@@ -271,6 +271,7 @@ struct RoiPerspectiveTransformGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(roi_perspective_transform, DefineRoiPerspectiveTransform);
+REGISTER_LOD_RULE(roi_perspective_transform, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(roi_perspective_transform, RoiPerspectiveTransformKernel, float, double);
 REGISTER_OPERATOR(roi_perspective_transform_grad, grad::DefineRoiPerspectiveTransformGrad);
 REGISTER_CPU_KERNEL(roi_perspective_transform_grad, grad::RoiPerspectiveTransformGradKernel, float,

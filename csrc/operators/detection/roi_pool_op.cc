@@ -232,6 +232,7 @@ struct RoiPoolGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(roi_pool, DefineRoiPool);
+REGISTER_LOD_RULE(roi_pool, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(roi_pool, RoiPoolKernel, float, double);
 REGISTER_OPERATOR(roi_pool_grad, grad::DefineRoiPoolGrad);
 REGISTER_CPU_KERNEL(roi_pool_grad, grad::RoiPoolGradKernel, float, double);

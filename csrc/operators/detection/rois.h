@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "op/gradient_call.h"
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph::rois {

@@ -8,16 +8,16 @@ import pytest
 
 import dygraph
 from dygraph import _core
-from op_test import OpTest, rand
+from op_test import OpTest, rand, split_lod
 
-ONE = [[0, 1]]
+ONE = [[1]]  # lengths, as all levels of detail below
 
 
 def ints(*rows):
     return np.array(rows, "int32")
 
 
-class Chosen(OpTest):
+class Chosen:
     """No gradient; rows are others than those of an input."""
 
     grad_inputs = []
@@ -27,7 +27,7 @@ class Chosen(OpTest):
         self.check_output()
 
 
-class TestGenerateProposals(Chosen):
+class TestGenerateProposals(Chosen, OpTest):
     """Two anchors that hardly overlap and one below a better one; worked out by hand."""
 
     def setUp(self):
@@ -43,7 +43,7 @@ class TestGenerateProposals(Chosen):
         self.attrs = {"nms_thresh": 0.5}
         boxes = np.array([[0.0, 0, 9, 10], [30, 20, 49, 34]])
         self.outputs = {
-            "RpnRois": (boxes, [[0, 2]]), "RpnRoiProbs": (np.array([[0.9], [0.7]]), [[0, 2]]),
+            "RpnRois": (boxes, [[2]]), "RpnRoiProbs": (np.array([[0.9], [0.7]]), [[2]]),
         }  # fmt: skip
 
 
@@ -56,49 +56,49 @@ class TestGenerateProposalsV2(TestGenerateProposals):
         self.inputs["ImShape"] = self.inputs.pop("ImInfo")[:, :2]
         self.attrs["pixel_offset"] = False
         boxes = np.array([[0.0, 0, 9, 10], [29.5, 20, 48.5, 35]])
-        self.outputs["RpnRois"] = boxes, [[0, 2]]
+        self.outputs["RpnRois"] = boxes, [[2]]
 
 
-class TestDistribute(Chosen):
+class TestDistribute(Chosen, OpTest):
     def setUp(self):
         self.op_type = "distribute_fpn_proposals"
         sizes = np.array([63.0, 10, 127, 500, 64])
         rois = np.stack([sizes * 0, sizes * 0 + 1, sizes, sizes + 1], 1)
-        self.inputs = {"FpnRois": (rois, [[0, 2, 5]])}
+        self.inputs = {"FpnRois": (rois, [[2, 3]])}
         self.attrs = {"min_level": 3, "max_level": 5, "refer_level": 4, "refer_scale": 64}
         self.outputs = {
             "MultiFpnRois": [
-                ("a", (rois[1:2], [[0, 1, 1]])), ("b", (rois[[0, 4]], [[0, 1, 2]])),
-                ("c", (rois[2:4], [[0, 0, 2]])),
+                ("a", (rois[1:2], [[1, 0]])), ("b", (rois[[4]], [[1, 1]])),
+                ("c", (rois[2:4], [[0, 2]])),
             ],
             "RestoreIndex": ints([1], [0], [3], [4], [2]),
         }  # fmt: skip
 
 
-class TestCollect(Chosen):
+class TestCollect(Chosen, OpTest):
     def setUp(self):
         self.op_type = "collect_fpn_proposals"
         a, b = rand(3, 4), rand(2, 4)
         scores = np.array([[0.5], [0.1], [0.9]]), np.array([[0.8], [0.2]])
         self.inputs = {
-            "MultiLevelRois": [("a", (a, [[0, 1, 3]])), ("b", (b, [[0, 1, 2]]))],
-            "MultiLevelScores": [("s", (scores[0], [[0, 1, 3]])), ("t", (scores[1], [[0, 1, 2]]))],
+            "MultiLevelRois": [("a", (a, [[1, 2]])), ("b", (b, [[1, 1]]))],
+            "MultiLevelScores": [("s", (scores[0], [[1, 2]])), ("t", (scores[1], [[1, 1]]))],
         }
         self.attrs = {"post_nms_topN": 3}
-        self.outputs = {"FpnRois": (np.stack([b[0], a[0], a[2]]), [[0, 2, 3]])}
+        self.outputs = {"FpnRois": (np.stack([b[0], a[0], a[2]]), [[2, 1]])}
 
 
 ANCHORS = np.array([[0.0, 0, 9, 9], [0, 0, 9, 4], [20, 20, 29, 29], [30, 30, 52, 39]])
-TRUTH = np.array([[0.0, 0, 9, 9], [20, 20, 29, 29]]), [[0, 2]]
+TRUTH = np.array([[0.0, 0, 9, 9], [20, 20, 29, 29]]), [[2]]
 
 
-class TestRpnTargetAssign(Chosen):
+class TestRpnTargetAssign(Chosen, OpTest):
     """The second anchor overlaps the first box by a half; the fourth lies outside the image."""
 
     def setUp(self):
         self.op_type = "rpn_target_assign"
         self.inputs = {
-            "Anchor": ANCHORS, "GtBoxes": TRUTH, "IsCrowd": (ints([0], [1]), [[0, 2]]),
+            "Anchor": ANCHORS, "GtBoxes": TRUTH, "IsCrowd": (ints([0], [1]), [[2]]),
             "ImInfo": np.array([[45.0, 50.0, 1.0]]),
         }  # fmt: skip
         self.attrs = {
@@ -114,12 +114,12 @@ class TestRpnTargetAssign(Chosen):
         }  # fmt: skip
 
 
-class TestRetinanetTargetAssign(Chosen):
+class TestRetinanetTargetAssign(Chosen, OpTest):
     def setUp(self):
         self.op_type = "retinanet_target_assign"
         self.inputs = {
-            "Anchor": ANCHORS, "GtBoxes": TRUTH, "GtLabels": (ints([3], [7]), [[0, 2]]),
-            "IsCrowd": (ints([0], [0]), [[0, 2]]), "ImInfo": np.array([[45.0, 50.0, 1.0]]),
+            "Anchor": ANCHORS, "GtBoxes": TRUTH, "GtLabels": (ints([3], [7]), [[2]]),
+            "IsCrowd": (ints([0], [0]), [[2]]), "ImInfo": np.array([[45.0, 50.0, 1.0]]),
         }  # fmt: skip
         self.attrs = {"positive_overlap": 0.6, "negative_overlap": 0.4}
         self.outputs = {
@@ -129,12 +129,12 @@ class TestRetinanetTargetAssign(Chosen):
         }  # fmt: skip
 
 
-class TestGenerateProposalLabels(Chosen):
+class TestGenerateProposalLabels(Chosen, OpTest):
     def setUp(self):
         self.op_type = "generate_proposal_labels"
         rois = np.array([[0.0, 0, 19, 9], [0, 0, 3, 3]])
         self.inputs = {
-            "RpnRois": (rois, [[0, 2]]), "GtClasses": (ints([2]), ONE), "IsCrowd": (ints([0]), ONE),
+            "RpnRois": (rois, [[2]]), "GtClasses": (ints([2]), ONE), "IsCrowd": (ints([0]), ONE),
             "GtBoxes": (np.array([[0.0, 0, 9, 4]]), ONE), "ImInfo": np.array([[50.0, 50.0, 2.0]]),
         }  # fmt: skip
         self.attrs = {"class_nums": 3, "use_random": False, "fg_fraction": 1.0, "fg_thresh": 0.5,
@@ -145,7 +145,7 @@ class TestGenerateProposalLabels(Chosen):
                           np.log(10 / 10.5) / 0.25, np.log(5 / 5.5) / 0.25]  # fmt: skip
         weights = np.zeros((3, 12))
         weights[:2, 8:] = 1
-        rows = [[0, 3]]
+        rows = [[3]]
         self.outputs = {
             "Rois": (np.array([[0.0, 0, 18, 8], *rois]), rows),
             "LabelsInt32": (ints([2], [2], [0]), rows), "BboxTargets": (targets, rows),
@@ -154,15 +154,15 @@ class TestGenerateProposalLabels(Chosen):
         self.tolerance = {"float64": (1e-6, 1e-6)}  # the weights are float32
 
 
-class TestGenerateMaskLabels(Chosen):
+class TestGenerateMaskLabels(Chosen, OpTest):
     def setUp(self):
         self.op_type = "generate_mask_labels"
         corners = np.array([[0.0, 0], [4, 0], [4, 8], [0, 8]])
         rois = np.array([[0.0, 0, 4, 4], [0, 0, 8, 8]])
         self.inputs = {
             "ImInfo": np.array([[9.0, 9, 1]]), "GtClasses": (ints([1]), ONE),
-            "IsCrowd": (ints([0]), ONE), "GtSegms": (corners, [[0, 1], [0, 1], [0, 4]]),
-            "Rois": (rois, [[0, 2]]), "LabelsInt32": (ints([0], [1]), [[0, 2]]),
+            "IsCrowd": (ints([0]), ONE), "GtSegms": (corners, [[1], [1], [4]]),
+            "Rois": (rois, [[2]]), "LabelsInt32": (ints([0], [1]), [[2]]),
         }  # fmt: skip
         self.attrs = {"num_classes": 2, "resolution": 4}
         mask = np.full((2, 4, 4), -1)
@@ -185,8 +185,8 @@ def run(case, changed=None, attrs=None, counts=None):
     def variable(v):
         if isinstance(v, list):
             return [variable(x) for _, x in v]
-        array, lod = v if isinstance(v, tuple) else (v, None)
-        return _core.to_variable(array, lod=lod)
+        array, offsets = split_lod(v)
+        return _core.to_variable(array, lod=offsets)
 
     slots = {slot: variable(value) for slot, value in inputs.items()}
     return _core.run_op(case.op_type, slots, {**case.attrs, **(attrs or {})}, counts or {})
@@ -202,18 +202,18 @@ def run(case, changed=None, attrs=None, counts=None):
         (TestGenerateProposals, {"ImInfo": np.array([[0.0, 60, 1]])}),
         (TestGenerateProposals, {"ImInfo": np.array([[60.0, 60]])}),
         (TestDistribute, {"FpnRois": np.ones((2, 4))}),
-        (TestDistribute, {"FpnRois": (np.full((2, 4), np.nan), [[0, 2]])}),
+        (TestDistribute, {"FpnRois": (np.full((2, 4), np.nan), [[2]])}),
         (TestDistribute, {"FpnRois": np.ones((2, 4)), "RoisNum": np.array([3, -1], "int32")}),
         (TestRpnTargetAssign, {"Anchor": ANCHORS * np.nan}),
         (TestRpnTargetAssign, {"GtBoxes": TRUTH[0]}),
-        (TestRpnTargetAssign, {"GtBoxes": (TRUTH[0], [[0, 1, 2]])}),
+        (TestRpnTargetAssign, {"GtBoxes": (TRUTH[0], [[1, 1]])}),
         (TestRpnTargetAssign, {"IsCrowd": ints([0])}),
         (TestRetinanetTargetAssign, {"GtLabels": ints([0])}),
-        (TestGenerateProposalLabels, {"RpnRois": (np.ones((2, 4)) * np.inf, [[0, 2]])}),
-        (TestGenerateProposalLabels, {"RpnRois": (np.ones((2, 4)), [[0, 1, 2]])}),
-        (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[0, 4]])}),
-        (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[0, 2], [0, 1, 2], [0, 2, 4]])}),
-        (TestGenerateMaskLabels, {"Rois": (np.full((2, 4), np.nan), [[0, 2]])}),
+        (TestGenerateProposalLabels, {"RpnRois": (np.ones((2, 4)) * np.inf, [[2]])}),
+        (TestGenerateProposalLabels, {"RpnRois": (np.ones((2, 4)), [[1, 1]])}),
+        (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[4]])}),
+        (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[2], [1, 1], [2, 2]])}),
+        (TestGenerateMaskLabels, {"Rois": (np.full((2, 4), np.nan), [[2]])}),
     ],
 )
 def test_bad_input_is_refused(test, changed):
@@ -229,7 +229,7 @@ def test_classes_outside_are_refused(label):
 
 def test_labels_outside_are_refused():
     with pytest.raises(IndexError, match="LabelsInt32"):
-        run(case_of(TestGenerateMaskLabels), {"LabelsInt32": (ints([0], [2]), [[0, 2]])})
+        run(case_of(TestGenerateMaskLabels), {"LabelsInt32": (ints([0], [2]), [[2]])})
 
 
 def test_levels_that_no_pyramid_has_are_refused():

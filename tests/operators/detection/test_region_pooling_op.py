@@ -9,7 +9,7 @@ from dygraph import _core
 from op_test import OpTest, rand
 
 ROIS = np.array([[0.3, 0.7, 6.2, 5.9], [-2.3, 1.1, 4.4, 9.3], [2.1, 2.2, 2.6, 3.1]])
-LOD = [[0, 1, 3]]
+LOD = [[1, 2]]  # lengths
 IMAGES = [0, 1, 1]
 
 
@@ -172,7 +172,7 @@ class TestRoiPerspectiveTransform(OpTest):
         self.attrs = {"transformed_height": 3, "transformed_width": 3}
         x = rand(2, 2, 5, 6)
         quads = np.array([[0.4, 1.1, 3.4, 1.1, 3.4, 3.6, 0.4, 3.6]])
-        self.inputs = {"X": x, "ROIs": (quads, [[0, 0, 1]])}
+        self.inputs = {"X": x, "ROIs": (quads, [[0, 1]])}
         out = np.zeros((1, 2, 3, 3))
         for i, j in np.ndindex(3, 3):
             out[0, :, i, j] = between(x, 1, 1.1 + 1.25 * i, 0.4 + 1.5 * j)
