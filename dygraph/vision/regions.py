@@ -107,11 +107,12 @@ def roi_align(
             "roi_align: aligned must be given, for Paddle's default is True and torchvision's "
             "False. Write aligned=True or aligned=False"
         )
+    slots = _regions(x, boxes, boxes_num, "roi_align")
     attrs = {
         **_pooled(output_size, "roi_align"), "spatial_scale": spatial_scale,
         "sampling_ratio": sampling_ratio, "aligned": bool(aligned),
     }  # fmt: skip
-    return run("roi_align", _regions(x, boxes, boxes_num, "roi_align"), attrs)["Out"]
+    return run("roi_align", slots, attrs)["Out"]
 
 
 def roi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name=None):
@@ -146,8 +147,9 @@ def roi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name
     >>> dygraph.vision.ops.roi_pool(x, boxes, output_size=(1, 2)).tolist()
     [[[[9.0, 11.0]]]]
     """
+    slots = _regions(x, boxes, boxes_num, "roi_pool")
     attrs = {**_pooled(output_size, "roi_pool"), "spatial_scale": spatial_scale}
-    return run("roi_pool", _regions(x, boxes, boxes_num, "roi_pool"), attrs)["Out"]
+    return run("roi_pool", slots, attrs)["Out"]
 
 
 def psroi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name=None):

@@ -312,7 +312,8 @@ struct DeformablePsroiThird {
       if (q.trans) {
         auto moved = [&](int64_t from, T size) {
           higher::Scalar t = p.Leaf(1, from);
-          return (t - kernels::ValueOf(t)) * (q.a.trans_std * static_cast<double>(size));
+          return (t - kernels::ValueOf(t)) *
+                 (NumberFor<T>(q.a.trans_std) * static_cast<double>(size));
         };
         right = moved(at, frame.width), down = moved(at + q.part(), frame.height);
       }

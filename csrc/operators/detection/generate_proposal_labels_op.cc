@@ -152,8 +152,7 @@ struct GenerateProposalLabelsKernel {
       }
     }
     if (!a.is_cascade_rcnn) {
-      const double part = a.fg_fraction * static_cast<double>(a.batch_size_per_im);
-      Sample(static_cast<int64_t>(std::floor(part)), draws, &objects, &matched);
+      Sample(Part(a.fg_fraction, a.batch_size_per_im), draws, &objects, &matched);
       Sample(a.batch_size_per_im - static_cast<int64_t>(objects.size()), draws, &background);
     }
     const size_t width = 4 * static_cast<size_t>(a.class_nums), found = objects.size();

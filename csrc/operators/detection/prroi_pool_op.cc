@@ -63,7 +63,8 @@ struct Precise {
   template <class T>
   static void Means(const Attrs& attrs, T low, T high, int64_t bins, int64_t pixels, int side,
                     Axis<T>* axis) {
-    const double scale = attrs.spatial_scale, start = static_cast<double>(low) * scale;
+    const double scale = NumberFor<T>(attrs.spatial_scale),
+                 start = static_cast<double>(low) * scale;
     const double bin = (static_cast<double>(high) * scale - start) / static_cast<double>(bins);
     for (int64_t i = 0; i < bins; ++i) {
       const double a = start + bin * static_cast<double>(i), b = a + bin;
@@ -219,12 +220,13 @@ struct PrroiThird {
   static void Run(higher::Problem& p) {
     const auto& a = p.ctx.attrs<PrroiPoolAttrs>();
     const Dims& x = p.ctx.In(kX).dims();
+    const double scale = NumberFor(p.ctx.In(kX).dtype(), a.spatial_scale);
     const std::vector<int64_t> images = Images(p.ctx, kROIs, kCountsSlot, -1, x[0]);
     const int64_t high = a.pooled_height, wide = a.pooled_width;
     for (int64_t r = 0; r < static_cast<int64_t>(images.size()); ++r) {
       for (int64_t k = 0; k < high * wide; ++k) {
         higher::Scalar side[4];
-        for (int s = 0; s < 4; ++s) side[s] = p.Leaf(1, r * 4 + s) * a.spatial_scale;
+        for (int s = 0; s < 4; ++s) side[s] = p.Leaf(1, r * 4 + s) * scale;
         const std::vector<Share> rows = Weights(side[1], side[3], k / wide, high, x[2]);
         const std::vector<Share> columns = Weights(side[0], side[2], k % wide, wide, x[3]);
         for (int64_t c = 0; c < x[1]; ++c) {

@@ -164,6 +164,7 @@ struct Regions {
     images = Images(ctx, kROIs, -1, -1, x[0]);
     CheckBoxes<T>(rois, a.spatial_scale);
     const T* from = rois.data<T>();
+    const double scale = NumberFor<T>(a.spatial_scale);
     const int64_t n = rois.dim(0);
     matrices.resize(static_cast<size_t>(n * 9));
     spots.resize(static_cast<size_t>(n * height * width));
@@ -171,8 +172,8 @@ struct Regions {
       for (int64_t r = first; r < last; ++r) {
         Quad q;
         for (int i = 0; i < 4; ++i) {
-          q.x[i] = static_cast<double>(from[r * 8 + 2 * i]) * a.spatial_scale;
-          q.y[i] = static_cast<double>(from[r * 8 + 2 * i + 1]) * a.spatial_scale;
+          q.x[i] = static_cast<double>(from[r * 8 + 2 * i]) * scale;
+          q.y[i] = static_cast<double>(from[r * 8 + 2 * i + 1]) * scale;
         }
         double* m = matrices.data() + r * 9;
         q.Matrix(height, width, m);

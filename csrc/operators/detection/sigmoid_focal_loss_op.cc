@@ -148,7 +148,12 @@ struct SigmoidFocalLossThird {
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }
   static std::vector<higher::Result> Results(const KernelContext&) { return {{kTop, kTopResult}}; }
   static void Run(higher::Problem& p) {
+    return p.ctx.In(kX).dtype() == DType::kFloat64 ? RunFor<double>(p) : RunFor<float>(p);
+  }
+  template <class T>
+  static void RunFor(higher::Problem& p) {
     const auto& a = p.ctx.attrs<SigmoidFocalLossAttrs>();
+    const double gamma = NumberFor<T>(a.gamma), alpha = NumberFor<T>(a.alpha);
     const Dims& x = p.ctx.In(kX).dims();
     const std::vector<int64_t> labels = Integers(p.ctx.In(kLabel), "Label");
     const double count =
@@ -158,8 +163,8 @@ struct SigmoidFocalLossThird {
       if (label < 0) continue;
       const bool is = label == at % x[1] + 1;
       higher::Scalar wrong = p.Leaf(0, at) * (is ? -1.0 : 1.0);  // log-odds of being wrong
-      higher::Scalar loss = Exp(Softplus(wrong * -1.0) * -a.gamma) * Softplus(wrong);
-      p.Set(0, at, loss * ((is ? a.alpha : 1 - a.alpha) / count));
+      higher::Scalar loss = Exp(Softplus(wrong * -1.0) * -gamma) * Softplus(wrong);
+      p.Set(0, at, loss * ((is ? alpha : 1 - alpha) / count));
       if (at % 4096 == 4095) p.Flush();
     }
   }

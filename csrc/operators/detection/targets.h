@@ -113,6 +113,11 @@ struct Assigned {
   std::vector<int64_t> objects, background;  // anchors with a label
 };
 
+// As many of `all` as `share` says, rounded down in floats as Fluid does: 0.7 of 10 are 7.
+inline int64_t Part(double share, int64_t all) {
+  return static_cast<int64_t>(static_cast<float>(share) * static_cast<float>(all));
+}
+
 struct Rule {
   double positive, negative;
   int64_t batch = -1;  // labels of an image; -1: all
@@ -143,8 +148,7 @@ Assigned Assign(const std::vector<boxes::Box<T>>& anchors, const std::vector<box
     if (is) objects.push_back(static_cast<int64_t>(i));
     if (best[i] < static_cast<T>(rule.negative)) background.push_back(static_cast<int64_t>(i));
   }
-  if (rule.batch >= 0)
-    Sample(static_cast<int64_t>(rule.share * static_cast<double>(rule.batch)), draws, &objects);
+  if (rule.batch >= 0) Sample(Part(rule.share, rule.batch), draws, &objects);
   const auto found = static_cast<int64_t>(objects.size());
   if (rule.batch >= 0) Sample(rule.batch - found, draws, &background);
   // An object that is drawn as background too is background. As in Fluid, the first object stands

@@ -68,7 +68,7 @@ class TestDistribute(Chosen, OpTest):
         self.attrs = {"min_level": 3, "max_level": 5, "refer_level": 4, "refer_scale": 64}
         self.outputs = {
             "MultiFpnRois": [
-                ("a", (rois[1:2], [[1, 0]])), ("b", (rois[[4]], [[1, 1]])),
+                ("a", (rois[1:2], [[1, 0]])), ("b", (rois[[0, 4]], [[1, 1]])),
                 ("c", (rois[2:4], [[0, 2]])),
             ],
             "RestoreIndex": ints([1], [0], [3], [4], [2]),
