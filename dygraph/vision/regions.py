@@ -17,13 +17,18 @@ from dygraph import _core, initializer
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.nn.layer import Layer
-from dygraph.static.layers.making import run
 
 __all__ = [
     "DeformConv2D", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d",
     "distribute_fpn_proposals", "generate_proposals", "psroi_pool", "roi_align", "roi_pool",
     "sigmoid_focal_loss", "yolo_box", "yolo_loss",
 ]  # fmt: skip
+
+
+def _run(type, slots, attrs, counts=None):
+    """The results of an operator by slot; inputs that are None are left out."""
+    given = {slot: value for slot, value in slots.items() if value is not None}
+    return _core.run_op(type, given, attrs, counts or {})
 
 
 def _regions(x, boxes, boxes_num, owner):
@@ -112,7 +117,7 @@ def roi_align(
         **_pooled(output_size, "roi_align"), "spatial_scale": spatial_scale,
         "sampling_ratio": sampling_ratio, "aligned": bool(aligned),
     }  # fmt: skip
-    return run("roi_align", slots, attrs)["Out"]
+    return _run("roi_align", slots, attrs)["Out"]
 
 
 def roi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name=None):
@@ -149,7 +154,7 @@ def roi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name
     """
     slots = _regions(x, boxes, boxes_num, "roi_pool")
     attrs = {**_pooled(output_size, "roi_pool"), "spatial_scale": spatial_scale}
-    return run("roi_pool", slots, attrs)["Out"]
+    return _run("roi_pool", slots, attrs)["Out"]
 
 
 def psroi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, name=None):
@@ -193,7 +198,7 @@ def psroi_pool(x, boxes, boxes_num=None, output_size=None, spatial_scale=1.0, na
             f"{list(x.shape)}"
         )
     attrs.update(spatial_scale=spatial_scale, output_channels=x.shape[1] // bins)
-    return run("psroi_pool", slots, attrs)["Out"]
+    return _run("psroi_pool", slots, attrs)["Out"]
 
 
 def deform_conv2d(
@@ -255,7 +260,7 @@ def deform_conv2d(
         "deformable_groups": deformable_groups, "groups": groups,
     }  # fmt: skip
     slots = {"Input": x, "Offset": offset, "Filter": weight, "Mask": mask}
-    out = run("deformable_conv", slots, attrs)["Output"]
+    out = _run("deformable_conv", slots, attrs)["Output"]
     return out if bias is None else out + bias.reshape([1, -1, 1, 1])
 
 
@@ -455,7 +460,7 @@ def yolo_box(
         "downsample_ratio": downsample_ratio, "clip_bbox": clip_bbox, "scale_x_y": scale_x_y,
         "iou_aware": iou_aware, "iou_aware_factor": iou_aware_factor,
     }  # fmt: skip
-    found = run("yolo_box", {"X": x, "ImgSize": img_size}, attrs)
+    found = _run("yolo_box", {"X": x, "ImgSize": img_size}, attrs)
     return found["Boxes"], found["Scores"]
 
 
@@ -549,7 +554,7 @@ def generate_proposals(
         "min_size": min_size, "eta": eta, "pixel_offset": pixel_offset,
     }  # fmt: skip
     counts = {"RpnRoisNum": 1} if return_rois_num else None
-    found = run("generate_proposals_v2", slots, attrs, counts)
+    found = _run("generate_proposals_v2", slots, attrs, counts)
     return found["RpnRois"], found["RpnRoiProbs"], found.get("RpnRoisNum")
 
 
@@ -602,7 +607,7 @@ def distribute_fpn_proposals(
     counts = {"MultiFpnRois": levels}
     if rois_num is not None:
         counts["MultiLevelRoIsNum"] = levels
-    found = run(owner, {"FpnRois": fpn_rois, "RoisNum": rois_num}, attrs, counts)
+    found = _run(owner, {"FpnRois": fpn_rois, "RoisNum": rois_num}, attrs, counts)
     per_level = None if rois_num is None else list(found["MultiLevelRoIsNum"])
     return list(found["MultiFpnRois"]), found["RestoreIndex"], per_level
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/math.h"
 #include "kernels/parallel.h"
 #include "operators/arguments.h"
 
@@ -20,12 +21,6 @@ inline void CheckX(const Dims& x, int64_t count, int64_t entries, const char* wh
   ENFORCE(x.rank() == 4 && (x[1] == count * entries || x[1] < 0), InvalidArgument,
           "X must be [N, channels, H, W] with ", count * entries, " channels, ", entries,
           " for each of the ", count, " (", which, "), got shape ", x);
-}
-
-template <class T>
-T Logistic(T x) {
-  T e = std::exp(-std::abs(x));
-  return (x >= T(0) ? T(1) : e) / (T(1) + e);
 }
 
 }  // namespace dygraph::yolo

@@ -92,17 +92,18 @@ struct YoloBoxKernel {
             const T* at = overlaps + ((a.iou_aware ? anchors : 0) + anchor * entries) * cells;
             const T high = static_cast<T>(sizes[n * 2]), wide = static_cast<T>(sizes[n * 2 + 1]);
             for (int64_t k = 0; k < cells; ++k) {
-              T sure = Logistic(at[4 * cells + k]);
+              T sure = kernels::Sigmoid(at[4 * cells + k]);
               if (a.iou_aware)
                 sure = std::pow(sure, T(1) - factor) *
-                       std::pow(Logistic(overlaps[anchor * cells + k]), factor);
+                       std::pow(kernels::Sigmoid(overlaps[anchor * cells + k]), factor);
               if (sure < threshold) continue;
               const int64_t to = row * cells + k;
               if (box) {
                 const T down = static_cast<T>(k / w), across = static_cast<T>(k % w);
-                const T cx = (across + Logistic(at[k]) * scale - shift) * wide / static_cast<T>(w);
-                const T cy =
-                    (down + Logistic(at[cells + k]) * scale - shift) * high / static_cast<T>(h);
+                const T cx =
+                    (across + kernels::Sigmoid(at[k]) * scale - shift) * wide / static_cast<T>(w);
+                const T cy = (down + kernels::Sigmoid(at[cells + k]) * scale - shift) * high /
+                             static_cast<T>(h);
                 const T ratio = static_cast<T>(a.downsample_ratio);
                 const T bw = std::exp(at[2 * cells + k]) * static_cast<T>(a.anchors[anchor * 2]) *
                              wide / (ratio * static_cast<T>(w));
@@ -119,7 +120,7 @@ struct YoloBoxKernel {
                 std::copy_n(corners, 4, box + to * 4);
               }
               for (int64_t c = 0; score && c < classes; ++c)
-                score[to * classes + c] = sure * Logistic(at[(5 + c) * cells + k]);
+                score[to * classes + c] = sure * kernels::Sigmoid(at[(5 + c) * cells + k]);
             }
           }
         });

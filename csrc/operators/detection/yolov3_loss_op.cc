@@ -181,8 +181,8 @@ struct Head {
     const T scale = static_cast<T>(a.scale_x_y), shift = (scale - T(1)) / T(2);
     const T side = static_cast<T>(size), *at = x + At(i, m, 0, k);
     const int32_t* anchor = a.anchors.data() + a.anchor_mask[m] * 2;
-    return {(static_cast<T>(k % size) + Logistic(at[0]) * scale - shift) / side,
-            (static_cast<T>(k / size) + Logistic(at[cells]) * scale - shift) / side,
+    return {(static_cast<T>(k % size) + kernels::Sigmoid(at[0]) * scale - shift) / side,
+            (static_cast<T>(k / size) + kernels::Sigmoid(at[cells]) * scale - shift) / side,
             std::exp(at[2 * cells]) * static_cast<T>(anchor[0]) / input_size(),
             std::exp(at[3 * cells]) * static_cast<T>(anchor[1]) / input_size()};
   }
@@ -322,7 +322,7 @@ struct Yolov3LossGradKernel {
         q.ForTerms(
             i, objectness, match,
             [&](int64_t at, T target, T weight) {
-              dx[at] += top[i] * weight * (Logistic(q.x[at]) - target);
+              dx[at] += top[i] * weight * (kernels::Sigmoid(q.x[at]) - target);
             },
             [&](int64_t at, T target, T weight) {
               const T d = q.x[at] - target;
