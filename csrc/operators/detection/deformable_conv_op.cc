@@ -14,7 +14,7 @@ void DefineDeformableConv(OpDef& op) {
       .Example(
           ">>> x = to_variable(np.arange(9.0).reshape(1, 1, 3, 3))\n"
           ">>> offset = to_variable(np.full((1, 2, 3, 3), 0.5))\n"
-          ">>> F.deformable_conv(x, offset, to_variable(np.ones((1, 1, 1, 1))), None).tolist()\n"
+          ">>> F.deformable_conv(x, offset, to_variable(np.ones((1, 1, 1, 1)))).tolist()\n"
           "[[[[2.0, 3.0, 1.75], [5.0, 6.0, 3.25], [3.25, 3.75, 2.0]]]]");
   AddInputs(op, kMasked, true).Output(kOutput, "Output", "[N, out channels, H', W']");
   AddAttrs(op)

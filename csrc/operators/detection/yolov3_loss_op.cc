@@ -64,7 +64,8 @@ void DefineYolov3Loss(OpDef& op) {
           ">>> label = to_variable(np.zeros((1, 1), \"int32\"))\n"
           ">>> loss = F.yolov3_loss(x, box, label, anchors=[16, 8], anchor_mask=[0],\n"
           "...                      use_label_smooth=False)\n"
-          ">>> round(loss.item() / np.log(2), 4)  # 2 * 1.875 for the middle, 1 class, 1 object\n"
+          ">>> round(float(loss.item() / np.log(2)), 4)  # 2 * 1.875 for the middle, 1 class, 1 "
+          "object\n"
           "5.75")
       .Input(kX, "X",
              "[N, M * (5 + class_num), H, H]: tx, ty, tw, th, to and the classes for each of the M "
