@@ -419,7 +419,10 @@ def generate_proposal_labels(
     ))  # fmt: skip
 
 
-@operator()
+@operator(
+    im_info="ImInfo", gt_classes="GtClasses", is_crowd="IsCrowd", gt_segms="GtSegms",
+    labels_int32="LabelsInt32",
+)  # fmt: skip
 def generate_mask_labels(
     im_info, gt_classes, is_crowd, gt_segms, rois, labels_int32, num_classes, resolution
 ):  # fmt: skip
