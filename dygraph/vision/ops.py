@@ -8,20 +8,22 @@ Examples
 0.1733
 """
 
+from dygraph.vision.heads import (
+    distribute_fpn_proposals,
+    generate_proposals,
+    sigmoid_focal_loss,
+    yolo_box,
+    yolo_loss,
+)
 from dygraph.vision.regions import (
     DeformConv2D,
     PSRoIPool,
     RoIAlign,
     RoIPool,
     deform_conv2d,
-    distribute_fpn_proposals,
-    generate_proposals,
     psroi_pool,
     roi_align,
     roi_pool,
-    sigmoid_focal_loss,
-    yolo_box,
-    yolo_loss,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ import pytest
 
 import dygraph
 from dygraph import to_variable
-from dygraph.vision import ops, regions
+from dygraph.vision import heads, ops, regions
 
 X = np.arange(2 * 4 * 6 * 6, dtype="float64").reshape(2, 4, 6, 6)
 BOXES = np.array([[0.0, 0, 3, 3], [1, 1, 4, 5], [0, 2, 5, 4]])
@@ -96,5 +96,6 @@ def test_focal_loss_values():
 
 
 def test_examples():
-    assert doctest.testmod(regions).attempted > 20
-    assert doctest.testmod(regions).failed == 0
+    for module in (heads, ops, regions):
+        assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(heads).attempted + doctest.testmod(regions).attempted > 20
