@@ -38,11 +38,13 @@ from dygraph.static.layers import (
     printing,
     prior_boxes,
     products,
+    proposals,
     python_function,
     random,
     ranked,
     reader,
     recurrent,
+    regions,
     schedules,
     sequence,
     sigmoids,
@@ -51,6 +53,7 @@ from dygraph.static.layers import (
     suppression,
     switch,
     tensor,
+    yolo,
 )
 from dygraph.static.layers.activation import *
 from dygraph.static.layers.arithmetic import *
@@ -85,11 +88,13 @@ from dygraph.static.layers.padding import *
 from dygraph.static.layers.printing import *
 from dygraph.static.layers.prior_boxes import *
 from dygraph.static.layers.products import *
+from dygraph.static.layers.proposals import *
 from dygraph.static.layers.python_function import *
 from dygraph.static.layers.random import *
 from dygraph.static.layers.ranked import *
 from dygraph.static.layers.reader import *
 from dygraph.static.layers.recurrent import *
+from dygraph.static.layers.regions import *
 from dygraph.static.layers.schedules import *
 from dygraph.static.layers.sequence import *
 from dygraph.static.layers.sigmoids import *
@@ -98,15 +103,16 @@ from dygraph.static.layers.static_rnn import *
 from dygraph.static.layers.suppression import *
 from dygraph.static.layers.switch import *
 from dygraph.static.layers.tensor import *
+from dygraph.static.layers.yolo import *
 from dygraph.static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
     activation, arithmetic, arrays, batch_normalization, beams, box_codes, cells, choices,
     comparisons, convolution, creation, ctc, decoding, distributions, dynamic_rnn, elementary,
     helpers, if_else, image, indexing, learnt, learnt_loss, loops, loss, manipulation, metric,
-    normalization, padding, printing, prior_boxes, products, python_function, random, ranked,
-    reader, recurrent, schedules, sequence, sigmoids, ssd, static_rnn, suppression, switch,
-    tensor,
+    normalization, padding, printing, prior_boxes, products, proposals, python_function, random,
+    ranked, reader, recurrent, regions, schedules, sequence, sigmoids, ssd, static_rnn,
+    suppression, switch, tensor, yolo,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

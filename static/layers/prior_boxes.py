@@ -8,7 +8,7 @@ from dygraph.static.layers.convolution import conv2d
 from dygraph.static.layers.making import layer, run
 from dygraph.static.layers.manipulation import concat, reshape, transpose
 from dygraph.vision import ops
-from dygraph.vision.ops import listed, pair
+from dygraph.vision.boxes import listed, pair
 
 __all__ = ["anchor_generator", "density_prior_box", "multi_box_head", "prior_box"]
 

@@ -213,11 +213,13 @@ NO_ROWS_OF_X = {
         linear_chain_crf lod_reset lstm lstmp rnn sequence_concat sequence_erase sequence_expand
         sequence_expand_as sequence_mask sequence_pad sequence_pool sequence_reshape
         sequence_reverse sequence_scatter sequence_slice sequence_unpad warpctc""",
-    "rows that data choose": """gather_tree locality_aware_nms masked_select matrix_nms
-        mine_hard_examples multiclass_nms multiclass_nms2 multiclass_nms3 nms
-        retinanet_detection_output unique unique_with_counts where_index""",
+    "rows that data choose": """collect_fpn_proposals distribute_fpn_proposals gather_tree
+        generate_mask_labels generate_proposal_labels generate_proposals generate_proposals_v2
+        locality_aware_nms masked_select matrix_nms mine_hard_examples multiclass_nms
+        multiclass_nms2 multiclass_nms3 nms retinanet_detection_output retinanet_target_assign
+        rpn_target_assign unique unique_with_counts where_index""",
     "one row for each image": "bipartite_match target_assign",
-    "cells of a map": "anchor_generator density_prior_box prior_box",
+    "cells of a map": "anchor_generator density_prior_box prior_box yolo_box",
     "numbers over all rows": """accuracy allclose auc detection_map dist is_empty isfinite isinf isnan
         l1_norm mean mean_iou precision_recall shape size squared_l2_norm""",
     "values that no input holds": """assign_value eye fill fill_constant

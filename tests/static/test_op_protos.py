@@ -51,7 +51,8 @@ UNRULY_SLOTS = set(
 UNRULY_ATTRIBUTES = set(
     """
     Alpha Axis Beta Include_self Reduce contextLength contextStart contextStride
-    fused_reshape_Out fused_transpose_Out paddingTrainable UPLO transpose_X transpose_Y
+    fused_reshape_Out fused_transpose_Out paddingTrainable post_nms_topN pre_nms_topN UPLO
+    transpose_X transpose_Y
     """.split()
 )
 SMALL = {"average_accumulates", "beam_search", "index_put", "rms_norm"}  # all of their slots
