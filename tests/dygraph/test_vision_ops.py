@@ -6,6 +6,7 @@ import pytest
 import detection_reference as reference
 import dygraph
 from dygraph import errors
+from dygraph.vision import boxes as boxes_of_vision
 from dygraph.vision import ops
 
 
@@ -54,8 +55,8 @@ def test_iou_has_a_gradient(some):
         assert one.grad.numpy()[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)
 
 
-@pytest.mark.parametrize("given", ops.FORMATS)
-@pytest.mark.parametrize("wanted", ops.FORMATS)
+@pytest.mark.parametrize("given", boxes_of_vision.FORMATS)
+@pytest.mark.parametrize("wanted", boxes_of_vision.FORMATS)
 def test_formats(given, wanted):
     forms = {"xyxy": [1.0, 2.0, 4.0, 8.0], "xywh": [1.0, 2, 3, 6], "cxcywh": [2.5, 5.0, 3, 6]}
     got = ops.box_convert(dygraph.to_variable([forms[given]]), given, wanted)

@@ -41,6 +41,9 @@ UNREAD = {
     ),
     "sizes, counts, places in a row": (
         "average_accumulates.average_window bilinear_interp.scale bilinear_interp_grad.scale "
+        "generate_proposal_labels.fg_fraction psroi_pool.spatial_scale "
+        "psroi_pool_grad.spatial_scale roi_pool.spatial_scale roi_pool_grad.spatial_scale "
+        "rpn_target_assign.rpn_fg_fraction "
         "nearest_interp.scale nearest_interp_grad.scale sampling_id.max sampling_id.min "
         "temporal_shift.shift_ratio temporal_shift_grad.shift_ratio trilinear_interp.scale "
         "trilinear_interp_grad.scale"
@@ -54,8 +57,19 @@ UNREAD = {
         "multiclass_nms2.nms_eta multiclass_nms2.nms_threshold multiclass_nms2.score_threshold "
         "multiclass_nms3.nms_eta multiclass_nms3.nms_threshold nms.iou_threshold pinv.rcond "
         "retinanet_detection_output.nms_eta retinanet_detection_output.nms_threshold "
-        "retinanet_detection_output.score_threshold"
+        "retinanet_detection_output.score_threshold generate_proposal_labels.bg_thresh_hi "
+        "generate_proposal_labels.bg_thresh_lo generate_proposal_labels.fg_thresh "
+        "generate_proposals.eta generate_proposals.min_size generate_proposals.nms_thresh "
+        "generate_proposals_v2.eta generate_proposals_v2.min_size "
+        "generate_proposals_v2.nms_thresh retinanet_target_assign.negative_overlap "
+        "retinanet_target_assign.positive_overlap rpn_target_assign.rpn_negative_overlap "
+        "rpn_target_assign.rpn_positive_overlap yolo_box.conf_thresh yolov3_loss.ignore_thresh "
+        "yolov3_loss_grad.ignore_thresh yolov3_loss_grad_grad.ignore_thresh "
+        "yolov3_loss_grad_grad_grad.ignore_thresh yolov3_loss.scale_x_y "
+        "yolov3_loss_grad.scale_x_y yolov3_loss_grad_grad.scale_x_y "
+        "yolov3_loss_grad_grad_grad.scale_x_y"
     ),
+    "read with iou_aware alone, see test_factor_of_yolo": "yolo_box.iou_aware_factor",
     "read where both steps are given, see test_steps_of_priors": (
         "density_prior_box.step_h density_prior_box.step_w prior_box.step_h prior_box.step_w"
     ),
@@ -297,3 +311,19 @@ def test_steps_of_priors():
     side = 0.25
     expected = [0.05 - side, 0.15 - side, 0.05 + side, 0.15 + side]
     np.testing.assert_allclose(found.numpy().ravel(), expected, rtol=1e-14)
+
+
+def test_factor_of_yolo():
+    x, size = np.full((1, 7, 1, 1), 0.5), np.array([[8, 8]], "int32")
+    _, scores = _core.ops.yolo_box(
+        dygraph.to_variable(x), dygraph.to_variable(size), anchors=[2, 2], class_num=1,
+        conf_thresh=0.01, downsample_ratio=8, iou_aware=True, iou_aware_factor=0.3,
+    )  # fmt: skip
+    p = 1 / (1 + np.exp(-0.5))  # of all channels: object ** 0.7 * iou ** 0.3 * class
+    np.testing.assert_allclose(scores.item(), p**0.7 * p**0.3 * p, rtol=1e-14)
+    x[0, 0] = -0.5  # the channel of the overlap
+    _, scores = _core.ops.yolo_box(
+        dygraph.to_variable(x), dygraph.to_variable(size), anchors=[2, 2], class_num=1,
+        conf_thresh=0.01, downsample_ratio=8, iou_aware=True, iou_aware_factor=0.3,
+    )  # fmt: skip
+    np.testing.assert_allclose(scores.item(), p**0.7 * (1 - p) ** 0.3 * p, rtol=1e-14)

@@ -1,6 +1,6 @@
 """Values of Paddle 2.6.2 for the operators of detection: cases, and their record.
 
-    python tests/operators/detection/paddle_cases.py        # by Paddle's Python: writes paddle.npz
+    python tests/detection_cases.py        # by Paddle's Python: writes paddle.npz
 
 `cases` draws the same inputs each time.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-RECORD = Path(__file__).with_name("paddle.npz")
+RECORD = Path(__file__).parent / "operators" / "detection" / "paddle.npz"
 
 
 def cases():
