@@ -78,6 +78,9 @@ def test_operator_help(name):
             default, given = attributes[parameter.name].default, parameter.default
             if isinstance(default, float):
                 assert isinstance(given, float) and given == pytest.approx(default, rel=1e-5)
+            elif isinstance(default, list) and any(isinstance(d, float) for d in default):
+                assert all(isinstance(g, float) for g in given)  # the registry has float32
+                assert given == pytest.approx(default, rel=1e-5)
             elif not attributes[parameter.name].is_dtype:
                 assert given == default and type(given) is type(default)
     for slot in info.outputs:
