@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "op/gradient_call.h"
@@ -17,6 +18,8 @@ inline void CheckShapes(const Dims& x, const Dims& rois, const char* slot = "ROI
   ENFORCE(rois.rank() == 2 && (rois[1] == 4 || rois[1] < 0), InvalidArgument, slot,
           " must be boxes [regions, 4], got shape ", rois);
 }
+
+constexpr int32_t kMostSamples = 1000;  // along an axis of a bin; more would run for hours
 
 inline AttrCheck Scale() {
   return [](const std::string& name, const AttrValue& value) {
