@@ -14,8 +14,7 @@ struct RoiPoolAttrs {
 
 void CheckCall(const InferContext& ctx) {
   CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
-  ENFORCE(ctx.dtype(kX) == ctx.dtype(kROIs), Type, "X and ROIs must be of one type, got ",
-          ctx.dtype(kX), " and ", ctx.dtype(kROIs), ". Convert with astype()");
+  CheckTypes(ctx, kX, kROIs);
 }
 
 Dims OutDims(const InferContext& ctx) {
@@ -208,8 +207,13 @@ void DefineRoiPoolGradGrad(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
-        ctx.SetOutput(kResult, ctx.dims(kArgmax), ctx.dtype(kX));
+        const Dims &x = ctx.dims(kX), &rois = ctx.dims(kROIs), &argmax = ctx.dims(kArgmax);
+        CheckShapes(x, rois);
+        ENFORCE(argmax.rank() == 4 && (argmax[0] == rois[0] || !BothKnown(argmax[0], rois[0])) &&
+                    (argmax[1] == x[1] || !BothKnown(argmax[1], x[1])),
+                InvalidArgument, "Argmax must be [regions, C, bins, bins] for X ", x, " and ROIs ",
+                rois, ", got shape ", argmax);
+        ctx.SetOutput(kResult, argmax, ctx.dtype(kX));
       })
       .Grad([](GradBuilder& g) {
         g.Call("roi_pool_grad",
