@@ -203,8 +203,7 @@ struct GenerateMaskLabelsKernel {
         truth.push_back(objects.back().box);
       }
       auto add = [&](int64_t r) {
-        const auto b = boxes::Box<T>::At(rois + r * 4);
-        taken.push_back({b.x0 / scale, b.y0 / scale, b.x1 / scale, b.y1 / scale});
+        taken.push_back(boxes::Box<T>::At(rois + r * 4) / scale);
         found.insert(found.end(), rois + r * 4, rois + r * 4 + 4);
         rows.push_back(static_cast<int32_t>(r - regions[i]));
         masks.resize(masks.size() + static_cast<size_t>(a.num_classes * size), -1);

@@ -42,7 +42,8 @@ struct Align {
         from = std::max(from, std::floor((T(-1) - first) / step) - T(2));
         to = std::min(to, std::ceil((end - first) / step) + T(2));
       }
-      for (auto k = static_cast<int64_t>(from); k < static_cast<int64_t>(to); ++k) {
+      const auto stop = static_cast<int64_t>(to);  // a float above 2^24 would not count
+      for (auto k = static_cast<int64_t>(from); k < stop; ++k) {
         T at = first + (static_cast<T>(k) + T(0.5)) * step;
         if (!(at >= T(-1) && at <= end)) continue;
         at = std::max(at, T(0));
@@ -94,7 +95,7 @@ void DefineRoiAlign(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckTypes(ctx);
+        CheckTypes(ctx, kX, kROIs);
         InferShape<Align>(ctx);
       })
       .ShareLoD(kROIs)

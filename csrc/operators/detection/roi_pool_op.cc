@@ -14,8 +14,7 @@ struct RoiPoolAttrs {
 
 void CheckCall(const InferContext& ctx) {
   CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
-  ENFORCE(ctx.dtype(kX) == ctx.dtype(kROIs), Type, "X and ROIs must be of one type, got ",
-          ctx.dtype(kX), " and ", ctx.dtype(kROIs), ". Convert with astype()");
+  CheckTypes(ctx, kX, kROIs);
 }
 
 Dims OutDims(const InferContext& ctx) {
