@@ -148,7 +148,7 @@ struct LstsqKernel {
       asked.Clear(1);
       const int64_t some = std::max<int64_t>(columns, 1);
       Solve<T>(driver, m, n, some, nullptr, nullptr, &none, rcond, &rank, &ask, -1, asked);
-      size = static_cast<int64_t>(ask);
+      size = lapack::SizeOf(ask);
       if (driver == "gelsd") integers = std::max(integers, asked[0]);
     }
     std::vector<int64_t> infos(s.count);
