@@ -254,9 +254,10 @@ def _differentiate(
 
 def _as_fluid(desc):
     """The gradient of split as Fluid writes it, `concat`, where no part lacks its gradient."""
+    if desc.type != "split_grad":
+        return desc
     parts = desc.inputs.get("Out@GRAD", [])
-    lacks = "@EMPTY@" in parts or bool(desc.inputs.get("AxisTensor"))
-    if desc.type != "split_grad" or lacks:
+    if "@EMPTY@" in parts or desc.inputs.get("AxisTensor"):
         return desc
     concat = _core.Op("concat")
     concat.set_input("X", parts)
