@@ -24,6 +24,8 @@ HEAD = """# Operators
 - **libraries**: `own` kernels, and libraries whose kernels are preferred for the calls they take.
 """
 
+# Marks of programs, which the executor carries out (static/reading.py).
+MARKS = {"create_py_reader", "read"}
 SHORT = {"float": "f", "int": "i", "uint": "u"}
 
 
@@ -119,11 +121,14 @@ def page():
     lines += ["", "## What Fluid has and this library lacks", ""]
     what = {"T1": "needed by ordinary models", "T2": "the next useful ones", "T3": "rarer ones"}
     for tier, listed in fluid().items():
-        absent = [n for n in listed if n not in known]
+        absent = [n for n in listed if n not in known | MARKS]
         here = f"{tier}, {what[tier]}: {len(listed) - len(absent)} of {len(listed)} are here."
         lines += [wrapped(f"{here} Absent: {quoted(absent)}."), ""]
     beyond = sorted(set(names) - {n for listed in fluid().values() for n in listed})
     lines += [wrapped(f"Beyond Fluid: {quoted(beyond)}."), ""]
+    marks = " and ".join(f"`{n}`" for n in sorted(MARKS))
+    text = f"The executor carries out {marks} itself; they have no row above."
+    lines += [wrapped(text), ""]
     return "\n".join(lines)
 
 
