@@ -220,7 +220,7 @@ def _of_no_elements(x, shape):
 
     if x.size != 0 or shape.count(-1) > 1:
         raise InvalidArgumentError(
-            f"reshape: a size of 0 is for no elements, got {list(shape)} for shape "
+            f"reshape: a size may be 0 only if x has no elements, got {list(shape)} for shape "
             f"{list(x.shape)}. Write x.shape[axis] to keep the size of an axis, or -1"
         )
     if -1 in shape:  # any size would do

@@ -211,7 +211,8 @@ def hsigmoid(
     classes = check.integer(num_classes, "hsigmoid: num_classes", least)
     if is_custom != (path_table is not None) or is_custom != (path_code is not None):
         raise InvalidArgumentError(
-            "hsigmoid: path_table and path_code must be given with is_custom, and only then"
+            "hsigmoid: path_table and path_code must be given if and only if is_custom=True, got "
+            f"is_custom={is_custom}"
         )
     nodes = classes if is_custom else classes - 1
     width = known(input.shape[1], "hsigmoid", "the width", input)

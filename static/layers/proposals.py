@@ -12,7 +12,7 @@ Examples
 
 from dygraph import ops
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.static.layers.making import layer, operator, run
 
 __all__ = [
@@ -179,8 +179,10 @@ def collect_fpn_proposals(
     levels = check.integer(max_level, f"{owner}: max_level", low) - low + 1
     for what, given in (("multi_rois", multi_rois), ("multi_scores", multi_scores)):
         if not isinstance(given, (list, tuple)) or len(given) != levels:
+            got = f"{len(given)} of them" if isinstance(given, (list, tuple)) else kind_of(given)
             raise InvalidArgumentError(
-                f"{owner}: {what} must be a list with one Variable for each of the {levels} levels"
+                f"{owner}: {what} must be a list of one Variable for each of the {levels} levels, "
+                f"got {got}"
             )
     slots = {"MultiLevelRois": list(multi_rois), "MultiLevelScores": list(multi_scores)}
     return run(owner, slots, {"post_nms_topN": post_nms_top_n})["FpnRois"]
