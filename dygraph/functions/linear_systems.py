@@ -148,7 +148,7 @@ def cholesky_solve(x, y, upper=False):
 
 
 def lstsq(x1, x2, /, rcond=None, *, driver="gelsd"):
-    """The least `x` for which ``norm(x1 @ x - x2)`` is least, for each column of `x2`.
+    """The `x` of least norm that makes ``norm(x1 @ x - x2)`` least, for each column of `x2`.
 
     Parameters
     ----------

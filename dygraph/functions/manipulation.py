@@ -428,7 +428,7 @@ def roll(x, shift=None, axis=None, **spellings):
     shift : int or list of int
         By how many places; one number for all axes, or one for each.
     axis : int or list of int, optional
-        None: of the elements laid flat.
+        None: of the flattened elements.
 
     Returns
     -------
@@ -460,7 +460,7 @@ def cumsum(x, axis=None, dtype=None, **spellings):
     ----------
     x : Variable
     axis : int, optional
-        None: of all elements, laid flat.
+        None: of all elements, flattened.
     dtype : dtype, optional
         The type of the sums.
 
