@@ -133,7 +133,9 @@ def nce(
     }  # fmt: skip
     if sampler == "custom_dist":
         if custom_dist is None:
-            raise InvalidArgumentError("nce: custom_dist must be given for that sampler, got None")
+            raise InvalidArgumentError(
+                "nce: custom_dist must be given for sampler='custom_dist', got None"
+            )
         tables = walker_tables(custom_dist, classes, str(input.dtype))
         slots = {"probs": "Probs", "alias": "Alias", "alias_probs": "AliasProbs"}
         for key, slot in slots.items():
