@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ["", "benchmarks", "csrc", "csrc/operators", "docs", "dygraph", "examples", "static"]
+FOLDERS += ["tests", "tests/documents", "tests/interop"]
 PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for folder in ("", "csrc", "docs", "examples", "static", "tests/documents", "tests/interop")
-    for path in (ROOT / folder).glob("*.md")
+    path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).glob("*.md")
 )
-FOLDERS = ["", "csrc", "csrc/operators", "docs", "dygraph", "examples", "static", "tests"]
 # Files that a reader of the page makes, or that a run or a build makes.
 MADE = re.compile(
     r"squared_relu|drop_unit_scale|relu_op\.cu|examples/out/|golden/|\.libs/|^array_api"
