@@ -58,7 +58,9 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     """
     _require(loss, "append_backward: loss")
     if str(loss.dtype) not in ("float16", "bfloat16", "float32", "float64"):
-        raise ArgumentTypeError(f"append_backward: loss must be floating, got {loss.dtype}")
+        raise ArgumentTypeError(
+            f"append_backward: loss must be of a floating-point type, got {loss.dtype}"
+        )
     program, block = loss.block.program, loss.block
     if parameter_list is None:
         parameters = [p for p in program.all_parameters() if p.trainable]
