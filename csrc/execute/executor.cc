@@ -81,7 +81,8 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
     ENFORCE(fed.insert(var).second, InvalidArgument, "a variable may be fed once, got '", name,
             "' twice");
     ENFORCE(!var->persistable.value_or(false), InvalidArgument,
-            "a persistable variable is not fed but set in the scope, got '", name, "'");
+            "a fed variable must not be persistable, got '", name,
+            "'. Set it in the scope: scope.var('", name, "').set(array)");
     feed_vars_.push_back(var);
     feed_slots_.push_back(SlotOf(name, 0));
   }

@@ -385,9 +385,8 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
         control.kept_gradients.begin(), control.kept_gradients.end(), [&](const auto& other) {
           return other.last >= 0 && (&other == &each || other.number == each.made_as);
         });
-    ENFORCE(left != control.kept_gradients.end(), Unimplemented, "a gradient of second order of '",
-            plan_.slots[each.first].name,
-            "', which a loop without iterations has left as it was, is not there",
+    ENFORCE(left != control.kept_gradients.end(), Unimplemented, "the second-order gradient of '",
+            plan_.slots[each.first].name, "' needs at least one iteration of the loop, got none",
             PositionText(*op.desc, op.position, op.block));
     *frame.values[left->last] = *frame.values[each.first];
   }

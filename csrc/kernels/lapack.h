@@ -71,8 +71,8 @@ class Numbers {
 // 0, or what failed, from 1.
 inline int64_t InfoOf(int64_t info) {
   const int32_t low = static_cast<int32_t>(info);
-  ENFORCE(low >= 0, PreconditionNotMet, "LAPACK must take each argument, that of ", Lapack().file,
-          " refused number ", -low);
+  ENFORCE(low >= 0, PreconditionNotMet, "LAPACK must accept every argument, but ", Lapack().file,
+          " refused number ", -low, ". Set FLAGS_lapack to the file of another library");
   return low;
 }
 // A work size that was asked for. It comes as a number of T: old LAPACKs round a float down.

@@ -82,7 +82,7 @@ Ref<LoD> LoDFor(const Call& call, int out_slot, const Tensor& out) {
     }
     ENFORCE(lod.get() == from.lod() || Agree(lod->levels, from.lod_levels()), InvalidArgument,
             NameOf(call, slot_of, element_of), " and ", NameOf(call, slot, element),
-            " must part their ", out.dim(0), " rows into the same sequences, got offsets ",
+            " must divide their ", out.dim(0), " rows into the same sequences, got offsets ",
             Shown(lod->levels), " and ", Shown(from.lod_levels()),
             ". Where they are the same sequences, give one the level of detail of the other with "
             "lod_reset(); where they are not, one needs none: x.set_lod([])");

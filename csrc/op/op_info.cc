@@ -13,7 +13,7 @@ void FailAbsent(const Call& call, bool input, int slot, int i) {
   const SlotInfo& s = (input ? call.op->inputs : call.op->outputs)[slot];
   THROW(PreconditionNotMet, input ? "Input(" : "Output(", s.name, ")",
         i ? " number " + std::to_string(i) : std::string(),
-        " is needed for what was asked of this call, but was left out");
+        " must be given for the results that this call makes, got none");
 }
 
 namespace {

@@ -197,7 +197,8 @@ void AppendCall(const EagerCall& call) {
   Program& program = ProgramOf(call);
   Block& block = *program.blocks().at(program.stack.back());
   ENFORCE(block.face(), PreconditionNotMet, type,
-          ": a program is described while something holds it, but this one is gone");
+          ": the program must be alive while it is described, but it was deleted. Keep a reference "
+          "to it");
   OpDesc op;
   op.type = type;
   op.attrs.reserve(call.attrs->table().fields.size() + 8);

@@ -60,9 +60,10 @@ __attribute__((noinline)) const Kernel* ChooseSlow(const Call& call, Place place
   for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
     if (!k->accepts || k->accepts(call)) return k;
   }
-  ENFORCE(call.op->control == Control::kNone, Unimplemented,
-          "the operator exists in programs alone, where its block stands. Write the loop or the "
-          "choice in Python");
+  ENFORCE(
+      call.op->control == Control::kNone, Unimplemented,
+      "the operator runs a block, so it must be in a program, got an eager call. Write the loop "
+      "or the choice in Python");
   ENFORCE(!call.op->kernels.empty(), Unimplemented,
           "an operator must have kernels to be computed, got none. Register them with "
           "REGISTER_CPU_KERNEL(",

@@ -344,7 +344,7 @@ def test_only_outputs_with_the_rows_take_it():
 
 def test_sequences_that_differ_are_not_stacked():
     x, y = eager("", X54), eager("", Ragged(5, 4, lod=[[0, 2, 5]]))
-    with pytest.raises(ValueError, match=r"X\[0\] and X\[1\] must part their 5 rows"):
+    with pytest.raises(ValueError, match=r"X\[0\] and X\[1\] must divide their 5 rows"):
         results("stack", {"X": [x, y]}, {"axis": 1})
     for with_plain in ([x, eager("", some(5, 4))], [eager("", some(5, 4)), x]):
         (out,) = results("stack", {"X": with_plain}, {"axis": 1})

@@ -38,8 +38,9 @@ struct PowKernel {
     if constexpr (std::is_integral_v<T>) {
       const T* exponents = y.data<T>();
       for (int64_t i = 0; i < y.numel() && out.numel() > 0; ++i) {
-        ENFORCE(exponents[i] >= 0, InvalidArgument, "powers of integers must not be negative, got ",
-                static_cast<int64_t>(exponents[i]), " in Y. Convert to float32");
+        ENFORCE(exponents[i] >= 0, InvalidArgument,
+                "exponents of integers must be at least 0, got ",
+                static_cast<int64_t>(exponents[i]), " in Y. Convert X to float32");
       }
     }
     Apply<T, T>(

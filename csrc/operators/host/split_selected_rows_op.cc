@@ -14,8 +14,7 @@ struct SplitSelectedRowsAttrs {
 int CountOf(int, const Call& call) {
   const auto& sections = static_cast<const SplitSelectedRowsAttrs*>(call.attrs)->height_sections;
   ENFORCE(!sections.empty() && sections.size() <= 100000, InvalidArgument,
-          "height_sections must say into how many parts X goes, 1 to 100000, got ",
-          sections.size());
+          "the length of height_sections must be from 1 to 100000, got ", sections.size());
   return static_cast<int>(sections.size());
 }
 

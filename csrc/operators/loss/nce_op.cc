@@ -1,6 +1,6 @@
 #include "op/lod_rule.h"
-#include "operators/loss/chosen_rows.h"
 #include "operators/labels.h"
+#include "operators/loss/chosen_rows.h"
 #include "operators/random/random.h"
 #include "platform/interrupt.h"
 
@@ -55,7 +55,8 @@ Dims CheckInputs(InferContext& ctx) {
     ENFORCE(d.HasUnknown() || x[0] < 0 || Numel(d) == x[0], InvalidArgument,
             "SampleWeight must hold a number for each row of Input ", x, ", got shape ", d);
     ENFORCE(ctx.dtype(kSampleWeight) == ctx.dtype(kInput), Type,
-            "SampleWeight must be of the type of Input, ", ctx.dtype(kInput));
+            "SampleWeight must be of the type of Input, ", ctx.dtype(kInput), ", got ",
+            ctx.dtype(kSampleWeight));
   }
   return {x[0], AddSizes(label.rank() == 1 ? 1 : label[1], a.num_neg_samples)};
 }

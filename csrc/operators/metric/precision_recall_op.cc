@@ -24,14 +24,16 @@ void InferShape(InferContext& ctx) {
     ENFORCE(fits, InvalidArgument, name, " must have the shape of MaxProbs ", probs, ", got ", d);
   }
   ENFORCE(!ctx.HasInput(kWeights) || ctx.dtype(kWeights) == ctx.dtype(kMaxProbs), Type,
-          "Weights must be of the type of MaxProbs, ", ctx.dtype(kMaxProbs));
+          "Weights must be of the type of MaxProbs, ", ctx.dtype(kMaxProbs), ", got ",
+          ctx.dtype(kWeights));
   if (ctx.HasInput(kStatesInfo)) {
     const Dims& d = ctx.dims(kStatesInfo);
     ENFORCE(d.rank() == 2 && (d[0] == classes || d[0] < 0) && (d[1] == 4 || d[1] < 0),
             InvalidArgument, "StatesInfo must have the shape [class_number, 4], [", classes,
             ", 4], got ", d);
     ENFORCE(ctx.dtype(kStatesInfo) == ctx.dtype(kMaxProbs), Type,
-            "StatesInfo must be of the type of MaxProbs, ", ctx.dtype(kMaxProbs));
+            "StatesInfo must be of the type of MaxProbs, ", ctx.dtype(kMaxProbs), ", got ",
+            ctx.dtype(kStatesInfo));
   }
   ctx.SetOutput(kBatchMetrics, {6}, DType::kFloat64);
   ctx.SetOutput(kAccumMetrics, {6}, DType::kFloat64);

@@ -45,7 +45,7 @@ void CheckStats(InferContext& ctx, int mean, int variance) {
   CheckSize(ctx, mean, Norm::kMean, stats);
   CheckSize(ctx, variance, Norm::kVariance, stats);
   ENFORCE(!ctx.runtime() || Numel(stats) == 0 || Numel(ctx.dims(kX)) > 0, InvalidArgument,
-          "what is normalised together must not be empty, got X of shape ", ctx.dims(kX));
+          "each group that is normalised must have elements, got X of shape ", ctx.dims(kX));
 }
 
 // Sizes from `begin` on; -1 where one is unknown.
@@ -98,7 +98,7 @@ void InferShape(InferContext& ctx) {
   if (ctx.runtime()) {
     int64_t rows = Numel(stats);
     ENFORCE(rows == 0 || Numel(x) > 0, InvalidArgument,
-            "what is normalised together must not be empty, got X of shape ", x);
+            "each group that is normalised must have elements, got X of shape ", x);
   }
   ctx.SetOutput(kY, x);
   ctx.SetOutput(kMean, stats);

@@ -50,7 +50,7 @@ void CheckRead(InferContext& ctx, int slot, const char* name) {
   const Dims& x = ctx.dims(kX);
   row_norm::CheckSize(ctx, slot, name, x);
   ENFORCE(!ctx.runtime() || Numel(x, 0, Begin(x, ctx.attrs<RmsNormAttrs>())) == 0 || Numel(x) > 0,
-          InvalidArgument, "what is normalised together must not be empty, got x of shape ", x);
+          InvalidArgument, "each group that is normalised must have elements, got x of shape ", x);
 }
 
 void InferShape(InferContext& ctx) {
@@ -73,7 +73,7 @@ void InferShape(InferContext& ctx) {
           "the result is not quantised here: quant_scale must not be positive, got ",
           a.quant_scale);
   ENFORCE(!ctx.runtime() || Numel(x, 0, begin) == 0 || n > 0, InvalidArgument,
-          "what is normalised together must not be empty, got x of shape ", x);
+          "each group that is normalised must have elements, got x of shape ", x);
   ctx.SetOutput(kOut, x);
   ctx.SetOutput(kResidualOut, x);
 }

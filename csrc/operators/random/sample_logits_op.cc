@@ -44,7 +44,8 @@ void InferShape(InferContext& ctx) {
             ctx.dims(slot));
   }
   ENFORCE(!a.use_customized_samples || ctx.dtype(kGivenProbabilities) == ctx.dtype(kLogits), Type,
-          "CustomizedProbabilities must be of the type of Logits, ", ctx.dtype(kLogits));
+          "CustomizedProbabilities must be of the type of Logits, ", ctx.dtype(kLogits), ", got ",
+          ctx.dtype(kGivenProbabilities));
   ctx.SetOutput(kSamples, {x[0], width}, DType::kInt64);
   ctx.SetOutput(kProbabilities, {x[0], width});
   ctx.SetOutput(kLogitsDim, {0, x[0], x[1]});

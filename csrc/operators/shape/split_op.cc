@@ -26,7 +26,7 @@ int CountOf(const Call& call, int sections_slot) {
   int count = call.in.count(sections_slot);
   if (count == 0) count = a.num > 0 ? a.num : static_cast<int>(a.sections.size());
   ENFORCE(count > 0 && count <= 100000, InvalidArgument,
-          "num or sections must say into how many parts X goes, 1 to 100000, got ", count);
+          "num, or the length of sections, must be from 1 to 100000, got ", count);
   return count;
 }
 

@@ -79,7 +79,7 @@ class TestSplit:
         for sections, message in (
             ([2, 3], "add up to the height of X, 6"),
             ([7, -1], "between 0 and the height"),
-            ([], "into how many parts"),
+            ([], "from 1 to 100000, got 0"),
         ):
             with pytest.raises(ValueError, match=message):
                 run("split_selected_rows", some_rows(), {"height_sections": sections})

@@ -85,7 +85,7 @@ def test_levels_of_different_number_are_refused():
     with pytest.raises(ValueError, match=r"as many levels of LoD where axis is 0, got 2 .* and 1"):
         _core.ops.concat([x, y], axis=0)
     assert _core.lod(_core.ops.concat([x, ragged(3, [[0, 1, 3]])], axis=1)) == [[0, 2], [0, 1, 3]]
-    with pytest.raises(ValueError, match="must part their 3 rows into the same sequences"):
+    with pytest.raises(ValueError, match="must divide their 3 rows into the same sequences"):
         _core.ops.concat([x, ragged(3, [[0, 3]])], axis=1)
 
 

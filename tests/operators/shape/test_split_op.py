@@ -76,7 +76,7 @@ def test_second_order_with_unused_parts():
         ({"sections": [1, 1]}, "must add up"),
         ({"sections": [-1, -1]}, "at most one"),
         ({"sections": [4]}, "within axis"),
-        ({}, "how many parts"),
+        ({}, "must be from 1 to 100000"),
     ],
 )
 def test_errors(attrs, message):
