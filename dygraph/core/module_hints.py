@@ -184,7 +184,7 @@ OF_LR = {
             "PolynomialLR": "PolynomialDecay(0.1, total_iters, 0.0)",
             "LinearLR": "LinearWarmup(0.1, warmup_steps, start_lr, end_lr)",
             "SequentialLR": "LinearWarmup(schedule, warmup_steps, start_lr, end_lr)",
-            "ConstantLR": "PiecewiseDecay(boundaries, values, begin=0)",
+            "ConstantLR": "PiecewiseDecay(boundaries, values)",
             "ReduceOnPlateau": "ReduceLROnPlateau(0.1)",
             "NoamLR": "NoamDecay(d_model, warmup_steps)",
         }.items()

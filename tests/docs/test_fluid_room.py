@@ -25,7 +25,7 @@ dygraph.static.initializer dygraph.static.install_check dygraph.static.io
 dygraph.static.layer_helper dygraph.static.layers dygraph.static.metrics dygraph.static.nets
 dygraph.static.optimizer dygraph.static.passes dygraph.static.profiler dygraph.static.reader
 dygraph.static.regularizer dygraph.static.unique_name dygraph.static.dygraph
-dygraph.fluid.layers dygraph.functions.fluid_functions dygraph.functions.fluid_images
+dygraph.fluid.layers dygraph.fluid.schedules dygraph.functions.fluid_functions dygraph.functions.fluid_images
 dygraph.functions.pools
 """.split()
 # Programs make them; their constructors take objects of the core.

@@ -16,6 +16,7 @@ import pytest
 
 import dygraph
 from dygraph.fluid import layers as fluid_layers
+from dygraph.fluid import schedules as fluid_schedules
 
 NAMES = {
     "fluid.dygraph": """
@@ -352,8 +353,8 @@ CASES = [(s, name, sig) for s, table in NAMES.items() for name, sig in rows(tabl
 )
 def test_name_is_here_with_fluids_arguments(section, name, signature):
     module = module_of(section)
-    if section == "fluid.dygraph" and name in fluid_layers.__all__:
-        module = fluid_layers
+    for room in (fluid_layers, fluid_schedules) if section == "fluid.dygraph" else ():
+        module = room if name in room.__all__ else module
     agree(getattr(module, name), signature)
 
 

@@ -421,7 +421,7 @@ def test_schedules_of_dygraph():
     cosine = 0.5 * 0.1 * (1 + np.cos(np.pi * 6 / 12))  # six batches of twelve
     assert fit(dygraph.lr.CosineAnnealingDecay(0.1, T_max=12)) == pytest.approx(cosine)
     # Fluid's moves by itself, once a step.
-    assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3], begin=0)) == 3e-3
+    assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3])) == 3e-3
     assert fit(dygraph.lr.ReduceLROnPlateau(0.1, patience=5)) == pytest.approx(0.1)
 
 
@@ -514,6 +514,7 @@ def test_a_plateau_by_name_and_schedules_by_unit():
     assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9)).last_epoch == 6
     by_epoch = callbacks.LRScheduler(by_step=False)
     assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9), by_epoch).last_epoch == 2
-    assert fit(dygraph.lr.NoamDecay(4, 9)).step_num == 7
-    with pytest.raises(ValueError, match="NoamDecay, which counts the optimizer's steps"):
-        fit(dygraph.lr.NoamDecay(4, 9), callbacks.LRScheduler(by_step=False))
+    assert fit(dygraph.lr.NoamDecay(4, 9)).last_epoch == 6
+    assert fit(dygraph.lr.CosineDecay(0.5, 2, 9)).step_num == 6
+    with pytest.raises(ValueError, match="CosineDecay, which counts the optimizer's steps"):
+        fit(dygraph.lr.CosineDecay(0.5, 2, 9), callbacks.LRScheduler(by_step=False))
