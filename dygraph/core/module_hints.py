@@ -62,9 +62,17 @@ OF_NN = {
         "value, so torch's 0.1 is 0.9 here"
         for n in (1, 2, 3)
     },
-    **{f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D" for n in (1, 2, 3)},
+    **{
+        f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D(channels), which has a weight and a bias; "
+        "param_attr=False, bias_attr=False is torch's affine=False"
+        for n in (1, 2, 3)
+    },
+    **{
+        f"AvgPool{n}d": f"nn.AvgPool{n}D; with padding exclusive=False counts it, as torch does"
+        for n in (1, 2, 3)
+    },
     **{f"{kind}Pool{n}d": f"nn.{kind}Pool{n}D" for n in (1, 2, 3)
-       for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax")},
+       for kind in ("Max", "AdaptiveAvg", "AdaptiveMax")},
     **{f"{kind}Pooling{n}D": f"nn.{short}Pool{n}D" for n in (1, 2, 3)
        for kind, short in (("Average", "Avg"), ("Max", "Max"))},
     **{f"GlobalAveragePooling{n}D": f"nn.AdaptiveAvgPool{n}D(1)" for n in (1, 2, 3)},
@@ -157,7 +165,8 @@ OF_OPTIMIZERS = {
 }
 
 OF_OPTIMIZER_MODULE = {
-    "RMSprop": "RMSProp(rate, parameter_list=parameters)",
+    "RMSprop": "RMSProp(rate, rho=0.99, parameter_list=parameters); its epsilon, 1e-6, stands under "
+    "the root, torch's 1e-8 beside it",
     "lr_scheduler": "Schedules are in dygraph.lr: StepDecay, CosineDecay, ReduceLROnPlateau; one "
     "stands for the learning rate of dygraph.optimizer.SGD and the like",
     "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",

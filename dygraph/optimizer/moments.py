@@ -170,7 +170,8 @@ class Adamax(Optimizer):
     Parameters
     ----------
     learning_rate : float or schedule, default 0.001
-        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each. PyTorch's default is
+        0.002.
     beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08

@@ -359,6 +359,9 @@ def test_fluid_finds_its_names():
     for name in names.split():
         assert getattr(dygraph, name) is getattr(lr, name) and name not in dir(dygraph)
     assert dygraph.optimizer.lr is lr
+    from dygraph.optimizer.lr import StepDecay  # as Paddle's scripts write
+
+    assert StepDecay is lr.StepDecay
 
 
 def test_one_cycle_reaches_its_ends(capsys):
