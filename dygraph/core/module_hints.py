@@ -110,11 +110,12 @@ OF_LAYERS: dict = {
         for name, dtype in {
             "double": "float64",
             "float": "float32",
-            "half": "float16",
-            "bfloat16": "bfloat16",
             "type": "float64",
         }.items()
     },
+    **dict.fromkeys(
+        ("half", "bfloat16"), "Layers compute in float32, or float64: layer.to(dtype='float64')"
+    ),
     "get_parameter": "dict(layer.named_parameters())[name]",
     "get_submodule": "dict(layer.named_sublayers())[name]",
     "device": "next(iter(layer.parameters())).place",
@@ -165,8 +166,8 @@ OF_OPTIMIZERS = {
 }
 
 OF_OPTIMIZER_MODULE = {
-    "RMSprop": "RMSProp(rate, rho=0.99, parameter_list=parameters); its epsilon, 1e-6, stands under "
-    "the root, torch's 1e-8 beside it",
+    "RMSprop": "RMSProp(rate, rho=0.99, parameter_list=parameters); its epsilon, 1e-6, stands "
+    "under the root, torch's 1e-8 beside it",
     "lr_scheduler": "Schedules are in dygraph.lr: StepDecay, CosineDecay, ReduceLROnPlateau; one "
     "stands for the learning rate of dygraph.optimizer.SGD and the like",
     "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",
@@ -198,6 +199,21 @@ OF_LR = {
             "NoamLR": "NoamDecay(d_model, warmup_steps)",
         }.items()
     },
+}
+
+OF_MODEL = {
+    "compile": "model.prepare(optimizer, loss, metrics)",
+    "summary": "dygraph.summary(model.network, x)",
+    "train_on_batch": "model.train_batch([x, y])",
+    "test_on_batch": "model.evaluate(x, y)",
+    "eval_batch": "model.evaluate(x, y)",
+    **dict.fromkeys(("predict_batch", "predict_on_batch"), "model.predict(x)"),
+    "fit_generator": "model.fit(batches)",
+    "save_weights": "dygraph.save(model.network.state_dict(), path)",
+    "load_weights": "model.network.set_state_dict(dygraph.load(path))",
+    "layers": "model.network.sublayers()",
+    "weights": "model.network.parameters()",
+    **{n: f"model.network.{n}()" for n in ("state_dict", "train", "eval")},
 }
 
 OF_AUTOGRAD = {

@@ -3,6 +3,6 @@
 import sys
 
 import dygraph.lr
-from dygraph.lr import *
+from dygraph.lr import *  # noqa: F403
 
 sys.modules[__name__] = dygraph.lr

@@ -194,7 +194,11 @@ def test_early_stopping_and_the_best_values():
             logs["loss"] = self.losses[epoch]
             self.model.network.weight.set_value(np.full((1, 1), epoch, "float32"))
 
-    stop = callbacks.EarlyStopping(patience=1, restore_best=True)
+    for patience, epochs in ((0, 3), (1, 3), (2, 4), (3, 5)):  # Keras 3's
+        stop = callbacks.EarlyStopping(patience=patience)
+        history = make().fit(DATA, epochs=5, verbose=0, batch_size=12, callbacks=[Force(), stop])
+        assert len(history["loss"]) == epochs
+    stop = callbacks.EarlyStopping(patience=2, restore_best=True)
     model = make()
     history = model.fit(DATA, epochs=5, verbose=0, batch_size=12, callbacks=[Force(), stop])
     assert len(history["loss"]) == 4
@@ -478,7 +482,7 @@ class Forced(callbacks.Callback):
 
 def test_the_best_value_lasts_over_calls_and_not_over_models(tmp_path):
     force = Forced(3.0, 2.0, 2.5, 2.6, 1.0, 1.5)
-    stop = callbacks.EarlyStopping(patience=1, restore_best=True)
+    stop = callbacks.EarlyStopping(patience=2, restore_best=True)
     model = make()
 
     def fit(model):
@@ -518,3 +522,21 @@ def test_a_plateau_by_name_and_schedules_by_unit():
     assert fit(dygraph.lr.CosineDecay(0.5, 2, 9)).step_num == 6
     with pytest.raises(ValueError, match="CosineDecay, which counts the optimizer's steps"):
         fit(dygraph.lr.CosineDecay(0.5, 2, 9), callbacks.LRScheduler(by_step=False))
+
+
+def test_names_of_other_libraries():
+    model = make()
+    for name, words in (
+        ("compile", "model.prepare"),
+        ("summary", "dygraph.summary"),
+        ("state_dict", "model.network.state_dict"),
+        ("fitt", "Did you mean 'fit'"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            getattr(model, name)
+    with pytest.raises(TypeError, match="use restore_best="):
+        callbacks.EarlyStopping(restore_best_weights=True)
+    with pytest.raises(TypeError, match="save_dir=, a folder"):
+        callbacks.ModelCheckpoint(filepath="a")
+    with pytest.raises(TypeError, match="monitor='eval_loss'"):
+        callbacks.ModelCheckpoint("a", save_best_only=True)
