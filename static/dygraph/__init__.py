@@ -15,6 +15,7 @@ Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are 
 """
 
 import sys
+from typing import Any as _Any
 
 import dygraph as _eager
 from dygraph.errors import did_you_mean
@@ -41,7 +42,7 @@ _MODULES = (
 __all__ = ["FC", *_NAMES]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return sys.modules[__name__]
     for room in (_fluid_layers, _fluid_schedules):  # with Fluid's order and defaults

@@ -7,6 +7,7 @@ import numpy as np
 
 import dygraph
 import dygraph.ops as F
+import dygraph.static as fluid
 from dygraph import nn
 
 
@@ -48,6 +49,22 @@ def loss_of(net: Net, x: dygraph.Variable, y: dygraph.Variable) -> dygraph.Varia
     return loss
 
 
+class OfFluid(fluid.dygraph.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = fluid.dygraph.Linear(4, 3, act="softmax")
+
+    def forward(self, x: dygraph.Variable) -> dygraph.Variable:
+        return self.fc(x)
+
+
+def of_fluid(x: dygraph.Variable, y: dygraph.Variable) -> float:
+    with fluid.dygraph.guard():
+        cost = fluid.layers.mean(fluid.layers.cross_entropy(OfFluid()(x), y))
+        cost.backward()
+    return float(cost.numpy())
+
+
 def main() -> None:
     net = Net()
     x = dygraph.to_variable(np.ones((6, 4), "float32"))
@@ -73,7 +90,7 @@ def main() -> None:
     nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     with dygraph.no_grad():
         kept = averages(Reverse.apply(x, 0.5)).sum()
-    print(kept.item() + rows(x), dygraph.autograd.jvp, dygraph.vision.ops.box_area)
+    print(of_fluid(x, y), kept.item() + rows(x), dygraph.autograd.jvp, dygraph.vision.ops.box_area)
     for pair in dygraph.io.DataLoader(dygraph.io.TensorDataset(x, y)):
         print(pair[0].shape)
     nn.functional.relu(norm(x))
