@@ -7,6 +7,7 @@
 #   make fuzz         random calls of every operator under ASan and UBSan
 #   make wheel        a manylinux wheel in dist/
 #   make test-big   more than 2^31 elements, 5 GB
+#   make pyright    what pyright says about the types, with 250 MB of Node.js from PyPI
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
 #   make protos     record what saved programs rely on of operators
 #   make docs  make bench  make format  make clean
@@ -45,7 +46,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: build wheel docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build wheel docs protos fuzz interop test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
@@ -87,6 +88,10 @@ sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
 
 test-big: $(STAMPS)/package-test
 	$(PY) -m pytest -q tests/tensor/big_arrays.py
+
+pyright: $(STAMPS)/package-test
+	$(PIP) install -q basedpyright
+	$(PY) -m pytest -q tests/dygraph/pyright_types.py
 
 # Paddle has wheels for CPython 3.8 to 3.12: PADDLE_PYTHON names one where $(PYTHON) is newer.
 PADDLE_PYTHON ?= $(PYTHON)

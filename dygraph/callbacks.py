@@ -126,7 +126,7 @@ class _Best:
         return True
 
 
-class EarlyStopping(Callback):
+class EarlyStopping(check.NamedArguments, Callback):
     """Stop when a value has not improved for a while.
 
     Another `fit` of the same training waits anew and keeps the best value; another model, or
@@ -140,7 +140,8 @@ class EarlyStopping(Callback):
         auto: "min" for a loss, the attribute ``better`` of a metric. InvalidArgumentError when
         training begins if the metric has none.
     patience : int
-        The number of epochs without improvement.
+        After how many epochs in a row without improvement it stops, as in Keras and Paddle; 0 is
+        as 1.
     min_delta : float
         The least improvement.
     restore_best : bool
@@ -162,7 +163,7 @@ class EarlyStopping(Callback):
     >>> stop = dygraph.callbacks.EarlyStopping(patience=2)  # with a rate of 0 nothing improves
     >>> history = model.fit(data, epochs=10, verbose=0, callbacks=[stop])
     >>> stop.best_epoch, stop.stopped_epoch, len(history["loss"])
-    (0, 3, 4)
+    (0, 2, 3)
     """
 
     def __init__(self, monitor="loss", mode="auto", patience=0, min_delta=0.0, restore_best=False):
@@ -190,7 +191,7 @@ class EarlyStopping(Callback):
                 self._state = {name: value.clone().detach() for name, value in state.items()}
             return
         self._waited += 1
-        if self._waited > self.patience:
+        if self._waited >= self.patience:
             self.stopped_epoch = epoch
             self.model.stop_training = True
 
@@ -199,7 +200,7 @@ class EarlyStopping(Callback):
             self.model.network.set_state_dict(self._state)
 
 
-class ModelCheckpoint(Callback):
+class ModelCheckpoint(check.NamedArguments, Callback):
     """Save after each epoch, or only the best one.
 
     Another `fit` goes on: ``epoch_5.ckpt`` follows ``epoch_4.ckpt``, and ``best.ckpt`` stays until

@@ -50,13 +50,12 @@ COMPOSED = {
 _LAZY = {
     "choices": "where",
     "searching": "index_add",
-    "fluid_functions": "addcmul argmax argmin clamp elementwise_equal "
-    "gaussian_random_batch_size_like has_inf has_nan l2_normalize lod_append meshgrid nonzero rank "
-    "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum scatter_nd "
-    "sequence_first_step sequence_last_step sums uniform_random_batch_size_like",
+    "fluid_functions": "argmax argmin elementwise_equal gaussian_random_batch_size_like has_inf "
+    "has_nan hsigmoid l2_normalize lod_append meshgrid nonzero rank reduce_all reduce_any "
+    "reduce_max reduce_mean reduce_min reduce_prod reduce_sum scatter_nd sequence_first_step "
+    "sequence_last_step uniform_random_batch_size_like",
     "fluid_images": "adaptive_pool2d adaptive_pool3d fsp_matrix image_resize image_resize_short "
     "resize_bilinear resize_nearest resize_trilinear",
-    "fluid_losses": "hsigmoid sigmoid_focal_loss",
     "images": "conv1d conv1d_transpose interpolate local_response_norm",
     "losses": "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
     "cosine_similarity ctc_greedy_decoder ctc_loss dice_loss gaussian_nll_loss "
@@ -72,6 +71,7 @@ _OF_PROGRAMS = {
     "conditional_block", "conditional_block_infer", "delete_var", "feed", "fetch", "load",
     "load_combine", "print", "py_func", "recurrent", "save", "save_combine", "while",
 }  # fmt: skip
+_OF_FLUID = {"addcmul", "clamp", "sums"}
 _LAZY_NAMES = names_of(_LAZY)
 __all__ = []
 
@@ -103,6 +103,8 @@ def __getattr__(name):
         globals()[name] = getattr(_core.ops, _operators[name])
         return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    if name in _OF_FLUID:
+        hint = f" Fluid's is dygraph.static.layers.{name}"
     raise AttributeError(f"dygraph.ops has no operator '{name}'.{hint}")
 
 

@@ -9,6 +9,7 @@ if __name__ != "dygraph.static":
 
 import importlib
 import sys
+from typing import Any as _Any
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, ParamAttr
 from dygraph.core.lazily import find as _find
@@ -119,7 +120,7 @@ _LAZY = {"data_feeder", "dataset", "debuger", "framework", "lod_tensor", "param_
 fluid = sys.modules[__name__]  # in scripts that import `paddle`
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name in _SHARED:
         return _find(f"dygraph.{_SHARED[name]}", name)
     if name in _LAZY:

@@ -5,6 +5,7 @@ from dygraph.errors import did_you_mean
 
 TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
+    from dygraph.autograd.custom import Function as Function
     from dygraph.autograd.derivatives import (
         hessian,
         hvp,
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
         saved_value_hooks,
         vjp,
     )
+    from dygraph.core.base import grad as grad
 
 # Loaded at the first use: `import dygraph` needs the switches of recording alone.
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "recompute", "saved_value_hooks", "vjp"]

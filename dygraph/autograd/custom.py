@@ -12,6 +12,10 @@ from dygraph.inspect.shown import Shown
 
 __all__ = ["Function", "PyLayer"]
 
+TYPE_CHECKING = False  # True for mypy and pyright
+if TYPE_CHECKING:
+    from typing import Any
+
 Variable = _core.Variable
 
 
@@ -90,15 +94,15 @@ class PyLayer(Shown):
     """
 
     @staticmethod
-    def forward(ctx, *args):
+    def forward(ctx: "Any", *args: "Any", **kwargs: "Any") -> "Any":
         raise NotImplementedError("a PyLayer must define the static method forward(ctx, *args)")
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: "Any", *grads: "Any", **kwargs: "Any") -> "Any":
         raise NotImplementedError("a PyLayer must define the static method backward(ctx, *grads)")
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args: "Any", **kwargs: "Any") -> "Any":
         """Run forward and connect its outputs to its Variables.
 
         Variables are given by position; a Variable among the keywords raises ArgumentTypeError.

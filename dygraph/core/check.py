@@ -180,6 +180,9 @@ _FIXES = {
     "out_features": [("output_dim", "output_dim=")],
     "padding_mode": [("padding", "nn.Pad2D in front of it")],
     "stride": [("pool_stride", "pool_stride=")],
+    "restore_best_weights": [("restore_best", "restore_best=")],
+    "save_best_only": [("monitor", "monitor='eval_loss', which keeps the best")],
+    "filepath": [("save_dir", "save_dir=, a folder")],
     "units": [("output_dim", "output_dim=")],
     "weight_attr": [("param_attr", "param_attr=")],
 }

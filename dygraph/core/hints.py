@@ -7,6 +7,7 @@ like torch's computes torch's numbers.
 
 _PLACE = "x.place says where the values lie; x.to(dygraph.CPUPlace()) gives them elsewhere"
 _INNER = "dygraph.tensordot(x, y, axes=([-1], [-1]))"
+_ONE_TYPE = "Leave it out: layers compute in float32, or float64 after layer.to(dtype='float64')"
 _MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views them in memory"
 
 HINTS = {
@@ -206,7 +207,9 @@ OF_MODULE = {
         _TO_VARIABLE,
     ),
     **dict.fromkeys(("cat", "concatenate"), "dygraph.concat([x, y], axis)"),
-    **dict.fromkeys(("cuda", "set_device"), "dygraph.guard(dygraph.CUDAPlace(0)) computes there"),
+    "cuda": "dygraph.CUDAPlace(0).available tells whether a GPU is there, and "
+    "dygraph.guard(dygraph.CUDAPlace(0)) computes there",
+    "set_device": "dygraph.guard(dygraph.CUDAPlace(0)) computes there",
     "device": "dygraph.CPUPlace() and dygraph.CUDAPlace(0) are the devices",
     "is_compiled_with_cuda": "dygraph.static.is_compiled_with_cuda()",
     **dict.fromkeys(
@@ -291,7 +294,7 @@ OF_MODULE = {
     "unique_consecutive": "x[1:][x[1:] != x[:-1]] behind x[:1]",
     "poisson": "np.random.poisson(x.numpy())",
     "inference_mode": "with dygraph.no_grad():",
-    "autocast": "layer.to(dtype='bfloat16') computes in a smaller type",
+    "autocast": _ONE_TYPE,
     **dict.fromkeys(("distributions",), "dygraph.distribution"),
     **dict.fromkeys(
         ("sparse", "sparse_coo_tensor"),
@@ -396,7 +399,7 @@ OF_MODULE = {
     "models": "dygraph.Model(net) trains a network; dygraph.load reads states in a file",
     "backend": "The functions are those of dygraph; dygraph.seed(n) seeds them",
     "distributed": "dygraph.DataParallel",
-    "amp": "layer.to(dtype='bfloat16') computes in a smaller type",
+    "amp": _ONE_TYPE,
     **dict.fromkeys(("value_and_grad", "GradientTape"), _GRADIENT),
     **dict.fromkeys(
         ("jacrev", "jacfwd", "hessian", "jvp", "vjp"),

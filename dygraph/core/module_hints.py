@@ -62,9 +62,17 @@ OF_NN = {
         "value, so torch's 0.1 is 0.9 here"
         for n in (1, 2, 3)
     },
-    **{f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D" for n in (1, 2, 3)},
+    **{
+        f"InstanceNorm{n}d": f"nn.InstanceNorm{n}D(channels), which has a weight and a bias; "
+        "param_attr=False, bias_attr=False is torch's affine=False"
+        for n in (1, 2, 3)
+    },
+    **{
+        f"AvgPool{n}d": f"nn.AvgPool{n}D; with padding exclusive=False counts it, as torch does"
+        for n in (1, 2, 3)
+    },
     **{f"{kind}Pool{n}d": f"nn.{kind}Pool{n}D" for n in (1, 2, 3)
-       for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax")},
+       for kind in ("Max", "AdaptiveAvg", "AdaptiveMax")},
     **{f"{kind}Pooling{n}D": f"nn.{short}Pool{n}D" for n in (1, 2, 3)
        for kind, short in (("Average", "Avg"), ("Max", "Max"))},
     **{f"GlobalAveragePooling{n}D": f"nn.AdaptiveAvgPool{n}D(1)" for n in (1, 2, 3)},
@@ -102,11 +110,12 @@ OF_LAYERS: dict = {
         for name, dtype in {
             "double": "float64",
             "float": "float32",
-            "half": "float16",
-            "bfloat16": "bfloat16",
             "type": "float64",
         }.items()
     },
+    **dict.fromkeys(
+        ("half", "bfloat16"), "Layers compute in float32, or float64: layer.to(dtype='float64')"
+    ),
     "get_parameter": "dict(layer.named_parameters())[name]",
     "get_submodule": "dict(layer.named_sublayers())[name]",
     "device": "next(iter(layer.parameters())).place",
@@ -157,7 +166,8 @@ OF_OPTIMIZERS = {
 }
 
 OF_OPTIMIZER_MODULE = {
-    "RMSprop": "RMSProp(rate, parameter_list=parameters)",
+    "RMSprop": "RMSProp(rate, rho=0.99, parameter_list=parameters); its epsilon, 1e-6, stands "
+    "under the root, torch's 1e-8 beside it",
     "lr_scheduler": "Schedules are in dygraph.lr: StepDecay, CosineDecay, ReduceLROnPlateau; one "
     "stands for the learning rate of dygraph.optimizer.SGD and the like",
     "schedules": "dygraph.lr: ExponentialDecay, CosineDecay and the like",
@@ -184,11 +194,26 @@ OF_LR = {
             "PolynomialLR": "PolynomialDecay(0.1, total_iters, 0.0)",
             "LinearLR": "LinearWarmup(0.1, warmup_steps, start_lr, end_lr)",
             "SequentialLR": "LinearWarmup(schedule, warmup_steps, start_lr, end_lr)",
-            "ConstantLR": "PiecewiseDecay(boundaries, values, begin=0)",
+            "ConstantLR": "PiecewiseDecay(boundaries, values)",
             "ReduceOnPlateau": "ReduceLROnPlateau(0.1)",
             "NoamLR": "NoamDecay(d_model, warmup_steps)",
         }.items()
     },
+}
+
+OF_MODEL = {
+    "compile": "model.prepare(optimizer, loss, metrics)",
+    "summary": "dygraph.summary(model.network, x)",
+    "train_on_batch": "model.train_batch([x, y])",
+    "test_on_batch": "model.evaluate(x, y)",
+    "eval_batch": "model.evaluate(x, y)",
+    **dict.fromkeys(("predict_batch", "predict_on_batch"), "model.predict(x)"),
+    "fit_generator": "model.fit(batches)",
+    "save_weights": "dygraph.save(model.network.state_dict(), path)",
+    "load_weights": "model.network.set_state_dict(dygraph.load(path))",
+    "layers": "model.network.sublayers()",
+    "weights": "model.network.parameters()",
+    **{n: f"model.network.{n}()" for n in ("state_dict", "train", "eval")},
 }
 
 OF_AUTOGRAD = {

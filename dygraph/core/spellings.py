@@ -31,10 +31,10 @@ class Count(int):
 
     _shape: tuple
 
-    def __call__(self, axis=None):
-        if axis is None:
+    def __call__(self, dim=None):
+        if dim is None:
             return self._shape
-        return self._shape[check.axis(axis, len(self._shape), "size: axis")]
+        return self._shape[check.axis(dim, len(self._shape), "size: dim")]
 
     def __reduce__(self):
         return int, (int(self),)

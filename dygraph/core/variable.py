@@ -297,7 +297,7 @@ def transpose(self, *perm):
     if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(
             f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
-            + (". x.swapaxes(0, 1) exchanges two" if len(perm) == 2 < rank else "")
+            + (". x.swapaxes({}, {}) exchanges two".format(*perm) if len(perm) == 2 < rank else "")
         )
     return _transpose2(self, axes) if rank else ops.assign(self)
 

@@ -8,15 +8,15 @@ from dygraph import _core, nets
 from dygraph.core import check
 from dygraph.core.size_lists import beside, sizes_of
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.functions import creation
+from dygraph.functions import creation, searching
 from dygraph.functions.random import drawn
 from dygraph.functions.reductions import reduced, reduced_in_run
 
 __all__ = [
-    "addcmul", "argmax", "argmin", "clamp", "elementwise_equal", "gaussian_random_batch_size_like",
-    "has_inf", "has_nan", "l2_normalize", "lod_append", "meshgrid", "nonzero", "rank", "reduce_all",
-    "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-    "scatter_nd", "sequence_first_step", "sequence_last_step", "sums",
+    "argmax", "argmin", "elementwise_equal", "gaussian_random_batch_size_like", "has_inf",
+    "has_nan", "hsigmoid", "l2_normalize", "lod_append", "meshgrid", "nonzero", "rank",
+    "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_sum", "scatter_nd", "sequence_first_step", "sequence_last_step",
     "uniform_random_batch_size_like",
 ]  # fmt: skip
 
@@ -139,7 +139,7 @@ def argmax(x, axis=0):
     [1, 0]
     """
     check.variable(x, "argmax: x")
-    return ops.arg_max(x, axis=_axis(axis, x, "argmax: axis"))
+    return searching.argmax(x, _axis(axis, x, "argmax: axis"))
 
 
 def argmin(x, axis=0):
@@ -170,35 +170,7 @@ def argmin(x, axis=0):
     [0, 1]
     """
     check.variable(x, "argmin: x")
-    return ops.arg_min(x, axis=_axis(axis, x, "argmin: axis"))
-
-
-def sums(input, out=None):
-    """The sum of a list of variables, added from the first to the last.
-
-    Parameters
-    ----------
-    input : list of Variable
-        Of one shape and type: float32, float64, int32 or int64.
-    out : Variable, optional
-        A variable of the type of the result, which is written to it and returned.
-
-    Returns
-    -------
-    Variable
-        Their shape and type.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import to_variable
-    >>> dygraph.ops.sums([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()
-    [11.0, 22.0]
-    """
-    total = ops.sum([input] if isinstance(input, _core.Variable) else list(input))
-    if out is None:
-        return total
-    return check.variable(out, "sums: out").copy_(total)
+    return searching.argmin(x, _axis(axis, x, "argmin: axis"))
 
 
 def has_inf(x):
@@ -270,72 +242,6 @@ def rank(input):
 
 
 # Elements -----------------------------------------------------------------------------------------
-
-
-def clamp(input, min=None, max=None, output=None, name=None):
-    """Each element moved into [min, max].
-
-    Parameters
-    ----------
-    input : Variable
-        Any shape; float32, float64, int32 or int64.
-    min, max : float, optional
-        The bounds; None: no bound.
-    output : Variable, optional
-        A variable of the type of `input`, which the result is written to and returned.
-    name : str, optional
-        The name of the result in a program; an eager call does not use it.
-
-    Returns
-    -------
-    Variable
-        The shape and type of `input`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import to_variable
-    >>> dygraph.ops.clamp(to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    clipped = check.variable(input, "clamp: input").clip(min, max)
-    return clipped if output is None else check.variable(output, "clamp: output").copy_(clipped)
-
-
-def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
-    """``input + value * tensor1 * tensor2``, element by element.
-
-    Parameters
-    ----------
-    input, tensor1, tensor2 : Variable
-        Of shapes that broadcast; of one type.
-    value : float, default 1.0
-        The factor of the product.
-    out : Variable, optional
-        A variable of the type of the result, which is written to it and returned.
-    name : str, optional
-        The name of the result in a program; an eager call does not use it.
-
-    Returns
-    -------
-    Variable
-        The shape that the three broadcast to, of their type.
-
-    Raises
-    ------
-    ArgumentTypeError
-        `value` is not a number.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import to_variable
-    >>> x, y = to_variable([1.0, 2.0]), to_variable([3.0, 4.0])
-    >>> dygraph.ops.addcmul(x, x, y, value=0.5).tolist()
-    [2.5, 6.0]
-    """
-    total = input + tensor1 * tensor2 * check.number(value, "addcmul: value")
-    return total if out is None else check.variable(out, "addcmul: out").copy_(total)
 
 
 def elementwise_equal(x, y, name=None):
@@ -593,3 +499,53 @@ def gaussian_random_batch_size_like(
     owner = "gaussian_random_batch_size_like"
     with beside(input):
         return drawn("gaussian_random", sizes, owner, dtype=dtype, mean=mean, std=std, seed=seed)
+
+
+# Losses -------------------------------------------------------------------------------------------
+
+
+def hsigmoid(
+    input, label, weight, bias=None, num_classes=2, path_table=None, path_code=None,
+    is_sparse=False,
+):  # fmt: skip
+    """Hierarchical sigmoid loss: a class is a path through a binary tree (Morin and Bengio, 2005).
+
+    `static.layers.hsigmoid` and `dygraph.nn.HSigmoid` make the parameters; here they are arguments.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, width]``; float32 or float64.
+    label : Variable
+        int64 ``[rows, 1]``.
+    weight : Variable
+        ``[num_classes - 1, width]``, of the type of `input`.
+    bias : Variable, optional
+        ``[num_classes - 1, 1]``; None: no bias.
+    num_classes : int, default 2
+        The number of classes, at least 2.
+    path_table, path_code : Variable, optional
+        int64 ``[rows, longest path]``: the inner nodes on the path of each row, and the turn at
+        each; -1 after the end. None: a complete tree.
+    is_sparse : bool, default False
+        Whether the gradient of the weight is SelectedRows.
+
+    Returns
+    -------
+    Variable
+        ``[rows, 1]``, of the type of `input`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from dygraph import to_variable
+    >>> x, weight = dygraph.ones([1, 3]), dygraph.zeros([1, 3])
+    >>> loss = dygraph.ops.hsigmoid(x, to_variable([[1]]), weight)
+    >>> round(loss.item(), 4)  # one turn, even chances: log(2)
+    0.6931
+    """
+    return ops.hierarchical_sigmoid(
+        input, weight, label, path_table=path_table, path_code=path_code, bias=bias,
+        num_classes=check.integer(num_classes, "hsigmoid: num_classes", 2),
+        is_sparse=bool(is_sparse),
+    )  # fmt: skip

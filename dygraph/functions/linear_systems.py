@@ -158,7 +158,7 @@ def lstsq(x1, x2, /, rcond=None, *, driver="gelsd"):
         ``[..., m, k]`` with the leading axes of `x1`; or one vector, ``[m]``, beside one matrix.
     rcond : float, optional
         Singular values of at most this times the greatest count as 0; None: the spacing of the type
-        times ``max(m, n)``.
+        times ``max(m, n)``, as in PyTorch. Paddle's default is 1e-15, which counts all.
     driver : {'gelsd', 'gelsy', 'gelss', 'gels'}
         LAPACK's routine. 'gels' takes `x1` to have full rank.
 
@@ -205,7 +205,7 @@ def pinv(x, /, rtol=None, hermitian=False, *, rcond=None):
         ``[..., m, n]``; without NaN and infinity.
     rtol : float, optional
         Singular values of at most this times the greatest count as 0; None: the spacing of the type
-        times ``max(m, n)``.
+        times ``max(m, n)``, as in PyTorch. Paddle's default is 1e-15, which counts all.
     hermitian : bool
         `x` is symmetric, and only its lower triangle is read.
     rcond : float, optional

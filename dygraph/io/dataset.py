@@ -82,7 +82,7 @@ class TensorDataset(Dataset):
     Parameters
     ----------
     tensors : list of arrays, or array
-    *more : array
+    *more : array or Variable
         The others, where they stand without a list.
 
     Examples

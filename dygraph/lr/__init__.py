@@ -5,16 +5,16 @@ All have one protocol: ``schedule()``, ``get_lr()`` and ``last_lr`` are the rate
 plain numbers. Eager optimizers, optimizers of programs and `Model.fit` take any of them. Two kinds
 add to it:
 
-* Fluid's per step (`NoamDecay` ... `LinearLrWarmup`) advance by themselves with each step of the
-  optimizer; ``step()`` after it changes nothing more;
+* Fluid's per step (`ExponentialDecay` ... `LinearLrWarmup`) advance by themselves with each step
+  of the optimizer; ``step()`` after it changes nothing more;
 * `ReduceLROnPlateau` takes the loss, ``step(loss)``.
 
 Examples
 --------
 >>> import dygraph
->>> rate = dygraph.lr.PiecewiseDecay([2, 4], [1.0, 0.5, 0.1], begin=0)
->>> [rate() for _ in range(6)]
-[1.0, 1.0, 0.5, 0.5, 0.1, 0.1]
+>>> rate = dygraph.lr.ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)
+>>> [rate() for _ in range(4)]
+[1.0, 0.5, 0.25, 0.125]
 """
 
 from dygraph.core.module_hints import OF_LR as _OF_LR
@@ -25,7 +25,9 @@ from dygraph.lr.by_step import (
     CyclicLR,
     LinearWarmup,
     LRScheduler,
+    NoamDecay,
     OneCycleLR,
+    PiecewiseDecay,
 )
 from dygraph.lr.per_epoch import (
     LambdaDecay,
@@ -40,8 +42,6 @@ from dygraph.lr.per_step import (
     LearningRateDecay,
     LinearLrWarmup,
     NaturalExpDecay,
-    NoamDecay,
-    PiecewiseDecay,
     PolynomialDecay,
 )
 

@@ -73,7 +73,8 @@ class CosineAnnealingDecay(LRScheduler):
     eta_min : float
         The least rate.
     last_epoch : int
-        -1 starts at epoch 0.
+        -1 starts at epoch 0. n goes on as after n + 1 steps; Paddle 2 and torch give other rates
+        then, since they multiply the rate that they begin with.
     verbose : bool
         Whether `step` prints the rate.
 
@@ -147,6 +148,104 @@ class LinearWarmup(LRScheduler):
             return self.learning_rate
         self._inner.step(epoch - self.warmup_steps)
         return self._inner()
+
+
+class NoamDecay(LRScheduler):
+    """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` at epoch n.
+
+    The rate of the Transformer (Vaswani and others, 2017). As in Paddle 2 the first is that of
+    epoch 0, which is 0; Fluid's, in ``fluid.dygraph``, begins with 1.
+
+    Parameters
+    ----------
+    d_model : float
+        The width of the model, above 0.
+    warmup_steps : float
+        For how many steps the rate rises, above 0.
+    learning_rate : float
+        The factor of all.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rate = dygraph.lr.NoamDecay(d_model=4, warmup_steps=4)
+    >>> for _ in range(4):
+    ...     print(rate())
+    ...     rate.step()
+    0.0
+    0.0625
+    0.125
+    0.1875
+    """
+
+    def __init__(self, d_model, warmup_steps, learning_rate=1.0, last_epoch=-1, verbose=False):
+        self.d_model = positive(d_model, "NoamDecay: d_model")
+        self.warmup_steps = positive(warmup_steps, "NoamDecay: warmup_steps")
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        falling = epoch**-0.5 if epoch > 0 else math.inf
+        rising = epoch * self.warmup_steps**-1.5
+        return self.base_lr * self.d_model**-0.5 * min(falling, rising)
+
+
+class PiecewiseDecay(LRScheduler):
+    """``values[i]`` until the epoch reaches ``boundaries[i]``, then the last of `values`.
+
+    Fluid's, in ``fluid.dygraph``, takes the number of its first step too.
+
+    Parameters
+    ----------
+    boundaries : list of int
+        The epochs at which the rate changes, in ascending order.
+    values : list of float
+        The rates, one more than boundaries.
+    last_epoch : int
+        -1 starts at epoch 0.
+    verbose : bool
+        Whether `step` prints the rate.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The lengths do not fit, or the boundaries do not rise.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rate = dygraph.lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1])
+    >>> for _ in range(4):
+    ...     print(rate())
+    ...     rate.step()
+    1.0
+    0.5
+    0.5
+    0.1
+    """
+
+    def __init__(self, boundaries, values, last_epoch=-1, verbose=False):
+        self.boundaries = [check.number(b, "PiecewiseDecay: boundaries") for b in boundaries]
+        if self.boundaries != sorted(set(self.boundaries)):
+            raise InvalidArgumentError(
+                f"PiecewiseDecay: boundaries must rise, got {self.boundaries}"
+            )
+        self.values = [rate_of(self, v, "values") for v in values]
+        if len(self.values) != len(self.boundaries) + 1:
+            raise InvalidArgumentError(
+                "PiecewiseDecay: values must be one more than boundaries, "
+                f"{len(self.boundaries) + 1}, got {len(self.values)}"
+            )
+        super().__init__(self.values[0], last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        for boundary, value in zip(self.boundaries, self.values, strict=False):
+            if epoch < boundary:
+                return value
+        return self.values[-1]
 
 
 class OneCycleLR(LRScheduler):

@@ -84,97 +84,6 @@ class LearningRateDecay(Schedule):
         raise NotImplementedError(f"{type(self).__name__} must define step(), the rate")
 
 
-class NoamDecay(LearningRateDecay):
-    """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` for step n.
-
-    The rate of the Transformer (Vaswani and others, 2017).
-
-    Parameters
-    ----------
-    d_model : float
-        The width of the model, above 0.
-    warmup_steps : float
-        For how many steps the rate rises, above 0.
-    begin : int, default 1
-        The number of the first step. Paddle 2 begins with 0, whose rate is 0.
-    step : int, default 1
-        How far each call advances.
-    dtype : str, default "float32"
-        Accepted as in Fluid; not used.
-    learning_rate : float, default 1.0
-        The factor of all.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> rate = dygraph.lr.NoamDecay(d_model=4, warmup_steps=4)
-    >>> [rate() for _ in range(4)]
-    [0.0625, 0.125, 0.1875, 0.25]
-    """
-
-    def __init__(self, d_model, warmup_steps, begin=1, step=1, dtype="float32", learning_rate=1.0):
-        super().__init__(begin, step, dtype)
-        self.learning_rate = rate_of(self, learning_rate)
-        self.d_model = positive(d_model, "NoamDecay: d_model")
-        self.warmup_steps = positive(warmup_steps, "NoamDecay: warmup_steps")
-
-    def _rate(self):
-        n = self.step_num
-        first = n**-0.5 if n > 0 else math.inf  # step 0 has the rate 0
-        rising = n * self.warmup_steps**-1.5
-        return self.learning_rate * self.d_model**-0.5 * min(first, rising)
-
-
-class PiecewiseDecay(LearningRateDecay):
-    """``values[i]`` until the step reaches ``boundaries[i]``, then the last of `values`.
-
-    Parameters
-    ----------
-    boundaries : list of int
-        The steps at which the rate changes, in ascending order.
-    values : list of float
-        The rates, one more than boundaries.
-    begin : int
-        The number of the first step.
-    step : int, default 1
-        How far each call advances.
-    dtype : str, default "float32"
-        Accepted as in Fluid; not used.
-
-    Raises
-    ------
-    InvalidArgumentError
-        The lengths do not fit, or the boundaries do not rise.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> rate = dygraph.lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1], begin=0)
-    >>> [rate() for _ in range(4)]
-    [1.0, 0.5, 0.5, 0.1]
-    """
-
-    def __init__(self, boundaries, values, begin, step=1, dtype="float32"):
-        super().__init__(begin, step, dtype)
-        self.boundaries = [check.number(b, "PiecewiseDecay: boundaries") for b in boundaries]
-        if self.boundaries != sorted(set(self.boundaries)):
-            raise InvalidArgumentError(
-                f"PiecewiseDecay: boundaries must rise, got {self.boundaries}"
-            )
-        self.values = [rate_of(self, v, "values") for v in values]
-        if len(self.values) != len(self.boundaries) + 1:
-            raise InvalidArgumentError(
-                "PiecewiseDecay: values must be one more than boundaries, "
-                f"{len(self.boundaries) + 1}, got {len(self.values)}"
-            )
-
-    def _rate(self):
-        for boundary, value in zip(self.boundaries, self.values, strict=False):
-            if self.step_num < boundary:
-                return value
-        return self.values[-1]
-
-
 class _ByDecaySteps(LearningRateDecay):
     def __init__(
         self,
@@ -189,7 +98,12 @@ class _ByDecaySteps(LearningRateDecay):
         super().__init__(begin, step, dtype)
         name = type(self).__name__
         self.learning_rate = rate_of(self, learning_rate)
-        self.decay_steps = positive(decay_steps, f"{name}: decay_steps")
+        if check.number(decay_steps, f"{name}: decay_steps") < 1:  # Paddle 2's gamma
+            raise InvalidArgumentError(
+                f"{name}: decay_steps must be at least 1, got {decay_steps}. Write "
+                f"{name}(learning_rate, 1, {decay_steps}), if that is Paddle 2's gamma"
+            )
+        self.decay_steps = check.number(decay_steps, f"{name}: decay_steps")
         self.decay_rate = check.number(decay_rate, f"{name}: decay_rate", 0)
         self.staircase = bool(staircase)
 
@@ -206,7 +120,7 @@ class NaturalExpDecay(_ByDecaySteps):
     learning_rate : float
         The rate of step 0.
     decay_steps : float
-        The unit of the steps, above 0.
+        The unit of the steps, at least 1.
     decay_rate : float
         How fast the rate falls, at least 0.
     staircase : bool, default False
@@ -238,7 +152,7 @@ class ExponentialDecay(_ByDecaySteps):
     learning_rate : float
         The rate of step 0.
     decay_steps : float
-        The unit of the steps, above 0.
+        The unit of the steps, at least 1.
     decay_rate : float
         The factor of `decay_steps` steps, at least 0.
     staircase : bool, default False
@@ -270,7 +184,7 @@ class InverseTimeDecay(_ByDecaySteps):
     learning_rate : float
         The rate of step 0.
     decay_steps : float
-        The unit of the steps, above 0.
+        The unit of the steps, at least 1.
     decay_rate : float
         How fast the rate falls, at least 0.
     staircase : bool, default False
@@ -313,7 +227,7 @@ class PolynomialDecay(LearningRateDecay):
     cycle : bool, default False
         Whether the fall is stretched to the next multiple of `decay_steps` that reaches n.
     begin : int, default 0
-        The number of the first step.
+        The number of the first step; Paddle 2's `last_epoch` is one less.
     step : int, default 1
         How far each call advances.
     dtype : str, default "float32"

@@ -49,7 +49,8 @@ class BatchNorm(Layer):
     use_global_stats : bool
         True: normalise by the running values in training, too.
     trainable_statistics : bool
-        True: use the batch's mean and variance in eval mode, too.
+        True: use the batch's mean and variance in eval mode, too, as Paddle 2 does for
+        ``use_global_stats=False``.
 
     Attributes
     ----------
@@ -190,7 +191,8 @@ class BatchNorm1D(BatchNorm):
     use_global_stats : bool
         True: normalise by the running values in training, too.
     trainable_statistics : bool
-        True: use the batch's mean and variance in eval mode, too.
+        True: use the batch's mean and variance in eval mode, too, as Paddle 2 does for
+        ``use_global_stats=False``.
 
     Examples
     --------
@@ -230,7 +232,8 @@ class BatchNorm2D(BatchNorm):
     use_global_stats : bool
         True: normalise by the running values in training, too.
     trainable_statistics : bool
-        True: use the batch's mean and variance in eval mode, too.
+        True: use the batch's mean and variance in eval mode, too, as Paddle 2 does for
+        ``use_global_stats=False``.
 
     Examples
     --------
@@ -269,7 +272,8 @@ class BatchNorm3D(BatchNorm):
     use_global_stats : bool
         True: normalise by the running values in training, too.
     trainable_statistics : bool
-        True: use the batch's mean and variance in eval mode, too.
+        True: use the batch's mean and variance in eval mode, too, as Paddle 2 does for
+        ``use_global_stats=False``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Sequential(Layer):
 
     Parameters
     ----------
-    *layers : Layer or (str, Layer)
+    *layers : Layer, (str, Layer), list of layers or dict of layers
         Layers, named by their indices, or pairs of name and layer; or one list or dict of them.
 
     Examples

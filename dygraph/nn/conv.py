@@ -148,9 +148,10 @@ class Conv2D(_Conv):
     ----------
     num_channels, num_filters : int
         Channels before and after.
-    filter_size, stride, padding, dilation : int or (int, int)
-        For height and width. `padding` may be 'valid', none, or 'same', which keeps the sizes; it
-        needs stride 1 and windows of odd sizes.
+    filter_size, stride, dilation : int or (int, int)
+        For height and width.
+    padding : int, (int, int), 'same' or 'valid'
+        'valid' is none, and 'same' keeps the sizes; it needs stride 1 and windows of odd sizes.
     groups : int, optional
         Both numbers of channels must be multiples of it. None: 1.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
@@ -210,7 +211,8 @@ class Conv1D(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size, stride, padding, dilation : int or (int,)
+    filter_size, stride, dilation : int or (int,)
+    padding : int, (int,), 'same' or 'valid'
     groups : int, optional
     param_attr, bias_attr, act, dtype
         As of `Conv2D`.
@@ -272,8 +274,9 @@ class Conv3D(_Conv):
     Parameters
     ----------
     num_channels, num_filters : int
-    filter_size, stride, padding, dilation : int or (int, int, int)
+    filter_size, stride, dilation : int or (int, int, int)
         For depth, height and width.
+    padding : int, (int, int, int), 'same' or 'valid'
     groups, param_attr, bias_attr, use_cudnn, act, dtype
         As of `Conv2D`.
 

@@ -17,7 +17,7 @@ class Adagrad(Optimizer):
     learning_rate : float or schedule
         The size of a step; a schedule of `dygraph.lr` gives it anew for each.
     epsilon : float, default 1e-06
-        Keeps the divisor above 0.
+        Keeps the divisor above 0. PyTorch's default is 1e-10.
     parameter_list : list or Layer, optional
         The parameters, their groups or a layer, as of `Optimizer`. In a program None: all that the
         loss depends on.

@@ -34,8 +34,10 @@ class Adam(_WithMoments):
     """Steps scaled by running moments of the gradient (Kingma and Ba, 2015).
 
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``, ``param = param -
-    learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
-    PyTorch adds its `epsilon` after the correction of v: ``AdamW(weight_decay=0.0)`` does so, too.
+    learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``, as in the paper's
+    short form, Keras and Fluid. PyTorch and Paddle 2 add their epsilon after the correction of v,
+    as ``AdamW(weight_decay=0.0)`` does: theirs times ``sqrt(1 - beta2^t)`` is ours at step t, 0.03
+    of it at the first step, all of it after thousands.
 
     Parameters
     ----------
@@ -168,7 +170,8 @@ class Adamax(Optimizer):
     Parameters
     ----------
     learning_rate : float or schedule, default 0.001
-        The size of a step; a schedule of `dygraph.lr` gives it anew for each.
+        The size of a step; a schedule of `dygraph.lr` gives it anew for each. PyTorch's default is
+        0.002.
     beta1, beta2 : float, default 0.9 and 0.999
         The shares of the old moments, below 1; by default 0.9 and 0.999.
     epsilon : float, default 1e-08

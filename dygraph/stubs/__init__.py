@@ -23,6 +23,24 @@ _OF_CLASSES = (
     "training.model",
 )  # fmt: skip
 
+# A context manager, or a decorator with or without parentheses.
+_SWITCHES = ("enable_grad", "no_grad")
+_MODE = """\
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class _GradMode:
+    def __enter__(self) -> _GradMode: ...
+    def __exit__(self, *error: object) -> None: ...
+    def __call__(self, function: _F, /) -> _F: ...
+
+"""
+_SWITCH = """\
+@overload
+def {name}() -> _GradMode: ...
+@overload
+def {name}(func: _F, /) -> _F: ...
+"""
+
 
 def _ops_stub():
     body = "".join(function_text(n, getattr(ops, n)) for n in ops.__all__)
@@ -63,13 +81,15 @@ def _package_stub():
         for module in _OF_CLASSES
         for name in importlib.import_module(f"dygraph.{module}").__all__
     }
-    shown = {*dir(dygraph), *nn.__all__, *dygraph._MORE, *dygraph._LAZY_NAMES}
+    shown = {*dir(dygraph), *nn.__all__, *dygraph._MORE, *dygraph._LAZY_NAMES, *dygraph._MODULES}
     own = {"load_ipython_extension", "unload_ipython_extension"}
     shown |= {n for n, v in vars(dygraph).items() if not inspect.ismodule(v)} - own
     lines, definitions = [], []
     for name in sorted(n for n in shown if not n.startswith("_")):
         value = getattr(dygraph, name)
-        if name in functions.NAMES:
+        if name in _SWITCHES:
+            definitions.append(f"{_SWITCH.format(name=name)}")
+        elif name in functions.NAMES:
             definitions.append(function_text(name, value))
         elif value is None or type(value) in (float, _core.dtype):
             definitions.append(f"{name}: {'dtype' if type(value) is _core.dtype else 'Any'}\n")
@@ -97,7 +117,7 @@ def _package_stub():
         r"(?<!def )\b(bool|float|int)\b(?!\(|: dtype)", r"builtins.\1", "".join(definitions)
     )
     versions = "__version__: str\n__array_api_version__: str\n"
-    return f"{HEAD}{IMPORTS}{imports}{''.join(lines)}\n{versions}{body}"
+    return f"{HEAD}{IMPORTS}{imports}{''.join(lines)}\n{_MODE}{versions}{body}"
 
 
 def generate():

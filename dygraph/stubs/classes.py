@@ -26,7 +26,7 @@ from dygraph.stubs.signatures import (
 __all__ = ["classes_stub"]
 
 _TYPES = """\
-from typing import Generic, ParamSpec, Protocol, TypeVar
+from typing import Generic, ParamSpec, Protocol
 
 from typing_extensions import Self
 
@@ -76,6 +76,8 @@ _WORDS = {
     "(int, int, int)": "_Ints",
     "(int, int, int, int)": "_Ints",
     "(str, layer)": "tuple[str, Layer]",
+    "list of layers": "list[Layer] | list[tuple[str, Layer]]",
+    "dict of layers": "Mapping[str, Layer]",
     "dict of str to variable or array": "Mapping[str, Any]",
     "0": "_Int",
     "1": "_Int",
@@ -289,15 +291,9 @@ def _orders(signature, types):
     lists = rate.replace(name="params", default=rate.empty)
     orders = [
         [*own, *decay],
+        [*own[:2], lists.replace(name="parameters", **keyword), *rest, *decay],
         [own[0], lists, rate.replace(name="lr"), *rest, *decay],
         [own[0], lists, rate.replace(**keyword), *rest, *decay],
-        [
-            own[0],
-            lists.replace(name="parameters", **keyword),
-            rate.replace(**keyword),
-            *rest,
-            *decay,
-        ],
     ]
     lines = [
         definition("__init__", signature.replace(parameters=order), types, "None", method=True)
@@ -378,7 +374,7 @@ def classes_stub(module):
             lines.append(f"from {value.__module__} import {own} as {own}\n")
             definitions += [f"{name} = {own}\n"] if name != own else []
     if module == "dygraph.nn":
-        lines.append("from dygraph.nn import functional as functional\n")
+        lines.append("from dygraph.nn import functional as functional, utils as utils\n")
     call = _CALL if "Layer" in kinds else ""
     path = module.removeprefix("dygraph.").replace(".", "/")
     path += "/__init__.pyi" if hasattr(package, "__path__") else ".pyi"

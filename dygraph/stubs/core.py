@@ -19,6 +19,15 @@ _Array = _Number | np.ndarray[Any, Any] | list[Any] | tuple[Any, ...]  # no str
 """
 _DTYPE = "_DType = dtype | str | type | np.dtype[Any]\n"
 
+# x.size, and torch's x.size(0).
+_SIZE = """
+class _Size(int):
+    @overload
+    def __call__(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, dim: _Int) -> int: ...
+
+"""
 # Properties and special methods of Variable: their slots have no signature.
 _VARIABLE = """\
 class Variable:
@@ -46,7 +55,7 @@ class Variable:
     @property
     def ndim(self) -> int: ...
     @property
-    def size(self) -> int: ...
+    def size(self) -> _Size: ...
     @property
     def place(self) -> Place: ...
     @property
@@ -195,6 +204,6 @@ def core_stub():
             lines.append((0, f"def {name}(*args: Any, **kwargs: Any) -> {result}: ...\n"))
     rest = "".join(text for _, text in sorted(lines, key=lambda line: line[0]))
     return (
-        f"{HEAD}{IMPORTS}{_ALIASES}{_DTYPE_CLASS}{_DTYPE}{_PLACE_CLASS}\n{_variable()}\n"
+        f"{HEAD}{IMPORTS}{_ALIASES}{_DTYPE_CLASS}{_DTYPE}{_PLACE_CLASS}{_SIZE}{_variable()}\n"
         f"{rest}__version__: str\n"
     )

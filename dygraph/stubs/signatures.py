@@ -17,7 +17,7 @@ IMPORTS = """\
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, overload
 
 import numpy as np
 """

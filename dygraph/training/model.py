@@ -9,6 +9,7 @@ from dygraph import callbacks as callback_module
 from dygraph import checkpoint, io
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
+from dygraph.core.module_hints import OF_MODEL
 from dygraph.core.variable import Variable
 from dygraph.errors import (
     ArgumentTypeError,
@@ -123,6 +124,10 @@ class Model(Shown):
         self.epoch, self.history = 0, History()
         self._trained_optimizer = None
         self._flat_labels = False  # labels came as an array, whose rows may be single numbers
+
+    def __getattr__(self, name):
+        hint = f" {OF_MODEL[name]}" if name in OF_MODEL else did_you_mean(name, dir(self))
+        raise AttributeError(f"'Model' object has no attribute '{name}'.{hint}")
 
     def __repr__(self):
         names = ("network", "optimizer", "loss", "metrics", "epoch")

@@ -15,10 +15,12 @@ Fluid's submodules, ``fluid.dygraph.nn``, ``fluid.dygraph.base`` and so on, are 
 """
 
 import sys
+from typing import Any as _Any
 
 import dygraph as _eager
 from dygraph.errors import did_you_mean
 from dygraph.fluid import layers as _fluid_layers
+from dygraph.fluid import schedules as _fluid_schedules
 from dygraph.static.dygraph.fc import FC
 
 _NAMES = """
@@ -40,11 +42,12 @@ _MODULES = (
 __all__ = ["FC", *_NAMES]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return sys.modules[__name__]
-    if name in _fluid_layers.__all__:  # layers with Fluid's order and defaults
-        return getattr(_fluid_layers, name)
+    for room in (_fluid_layers, _fluid_schedules):  # with Fluid's order and defaults
+        if name in room.__all__:
+            return getattr(room, name)
     if name in _NAMES or not name.startswith("_") and hasattr(_eager, name):
         return getattr(_eager, name)
     raise AttributeError(f"fluid.dygraph has no '{name}'.{did_you_mean(name, __dir__())}")

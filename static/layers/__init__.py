@@ -4,6 +4,8 @@ Every function of `dygraph.ops` is here as well: on variables of a program it ap
 eager Variables it computes.
 """
 
+from typing import Any as _Any
+
 import dygraph
 from dygraph import ops
 from dygraph.static.layers import (
@@ -117,9 +119,9 @@ _FAMILIES = (
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name not in _OTHERS:
-        if name not in ops.__all__:
+        if name not in dir(ops):
             hint = dygraph.errors.did_you_mean(name, __dir__())
             raise AttributeError(f"static.layers has no function '{name}'.{hint}")
         _OTHERS[name] = layer(getattr(ops, name))

@@ -42,10 +42,8 @@ def box_coder(
     prior_box, prior_box_var, target_box, code_type="encode_center_size", box_normalized=True,
     name=None, axis=0,
 ):  # fmt: skip
-    """Boxes as shifts and logarithms of factors relative to prior boxes, or the reverse.
-
-    With centre and size ``x, y, w, h`` of a target ``t`` and of a prior box ``p``, its code is
-    ``((tx - px) / pw, (ty - py) / ph, log(tw / pw), log(th / ph))`` divided by the variances.
+    """Boxes as codes relative to prior boxes, or the reverse; `dygraph.vision.ops.box_coder` has
+    the formula.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """Comparisons and logic, element by element."""
 
+from dygraph import ops
 from dygraph.core import check
 from dygraph.static.layers.making import layer, operator, run
 
@@ -156,30 +157,7 @@ def less_than(x, y, force_cpu=None, cond=None):
     """
 
 
-@operator("equal")
-def elementwise_equal(x, y, name=None):
-    """Whether ``x == y``, element by element. NaN equals nothing. As `equal`, with Fluid's other
-    arguments.
-
-    Parameters
-    ----------
-    x, y : Variable
-        Of one type, any one; of shapes that broadcast.
-    name : str, optional
-        The name of the result in a program; an eager call does not use it.
-
-    Returns
-    -------
-    Variable
-        bool, of the shape that `x` and `y` broadcast to.
-
-    Examples
-    --------
-    >>> from dygraph import to_variable
-    >>> from dygraph.static import layers
-    >>> layers.elementwise_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()
-    [False, True, False]
-    """
+elementwise_equal = layer(ops.elementwise_equal)
 
 
 @operator()

@@ -1,10 +1,10 @@
 """Selection of elements, and writes to selected ones."""
 
-from dygraph import _core
+from dygraph import _core, ops
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.making import layer, operator, run
-from dygraph.static.layers.tensor import filled, number_tensors, plain_numbers
+from dygraph.static.layers.tensor import number_tensors, plain_numbers
 from dygraph.static.unknown_sizes import variables
 
 
@@ -526,36 +526,7 @@ def scatter(input, index, updates, name=None, overwrite=True):
     return run("scatter", inputs, {"overwrite": overwrite})["Out"]
 
 
-@layer
-def scatter_nd(index, updates, shape, name=None):
-    """Zeros with `updates` added at the places that the rows of `index` give.
-
-    Parameters
-    ----------
-    index : Variable
-        int32 or int64 ``[..., k]``; negative numbers count from the end.
-    updates : Variable
-        ``index.shape[:-1] + shape[k:]``; float32, float64 or an integer type.
-    shape : list of int
-        The shape of the result.
-    name : str, optional
-        The name of the result in a program; an eager call does not use it.
-
-    Returns
-    -------
-    Variable
-        Of `shape`, with the type of `updates`.
-
-    Examples
-    --------
-    >>> from dygraph import to_variable
-    >>> from dygraph.static import layers
-    >>> layers.scatter_nd(to_variable([[1], [1]]), to_variable([9.0, 1.0]), [3]).tolist()
-    [0.0, 10.0, 0.0]
-    """
-    check.variable(updates, "scatter_nd: updates")
-    base = filled(check.shape(shape, "scatter_nd: shape"), updates.dtype, 0, "scatter_nd")
-    return run("scatter_nd_add", {"X": base, "Index": index, "Updates": updates})["Out"]
+scatter_nd = layer(ops.scatter_nd)
 
 
 __all__ = [

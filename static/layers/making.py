@@ -24,6 +24,13 @@ from dygraph.static.program import Variable, computes, default_main_program, def
 
 __all__ = ["activated", "into", "layer", "operator", "run"]
 
+TYPE_CHECKING = False  # True for mypy and pyright
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ParamSpec
+
+    P = ParamSpec("P")
+
 
 def _variables(values):
     for value in values:
@@ -190,10 +197,13 @@ class _Plan:
         self.act = "act" in signature.parameters
 
 
-def operator(type=None, /, **names):
+def operator(
+    type: "str | None" = None, /, **names: str
+) -> "Callable[[Callable[P, Any]], Callable[P, Any]]":
     """Make a function of a signature and a docstring the operator of its name, or of `type`.
 
-    An argument is the slot or attribute of its name, unless `names` gives another.
+    An argument is the slot or attribute of its name, unless `names` gives another. The annotations
+    keep checkers from reading that the function, which is a docstring, gives None.
     """
 
     def made(described):

@@ -21,10 +21,7 @@ def prior_box(
     variance=[0.1, 0.1, 0.2, 0.2], flip=False, clip=False, steps=[0.0, 0.0],  # noqa: B006
     offset=0.5, name=None, min_max_aspect_ratios_order=False,
 ):  # fmt: skip
-    """The default boxes of SSD (Liu and others, 2016) at each cell of a feature map.
-
-    For each min size ``s`` there is a box ``s * sqrt(r)`` wide and ``s / sqrt(r)`` high for each
-    ratio ``r``, and with a max size ``m`` a square of ``sqrt(s * m)``.
+    """The default boxes of SSD at each cell of a feature map, as `dygraph.vision.ops.prior_box`.
 
     Parameters
     ----------

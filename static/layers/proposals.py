@@ -14,6 +14,7 @@ from dygraph import ops
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.static.layers.making import layer, operator, run
+from dygraph.vision import heads
 
 __all__ = [
     "collect_fpn_proposals", "distribute_fpn_proposals", "generate_mask_labels",
@@ -130,15 +131,8 @@ def distribute_fpn_proposals(
     >>> restore.tolist()
     [[1], [0]]
     """
-    owner = "distribute_fpn_proposals"
-    low = check.integer(min_level, f"{owner}: min_level")
-    high = check.integer(max_level, f"{owner}: max_level", low)
-    attrs = {
-        "min_level": low, "max_level": high, "refer_level": refer_level,
-        "refer_scale": refer_scale,
-    }  # fmt: skip
-    found = run(owner, {"FpnRois": fpn_rois}, attrs, {"MultiFpnRois": high - low + 1})
-    return list(found["MultiFpnRois"]), found["RestoreIndex"]
+    levels = min_level, max_level, refer_level, refer_scale
+    return heads.distribute_fpn_proposals(fpn_rois, *levels, pixel_offset=True)[:2]
 
 
 @layer

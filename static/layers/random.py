@@ -1,11 +1,10 @@
 """Random variables. Seed 0: the program's seed, or the library's generator."""
 
-from dygraph import _core
+from dygraph import _core, ops
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
 from dygraph.static.layers.making import into, layer, operator, run
 from dygraph.static.layers.tensor import sized, sizes_of
-from dygraph.static.unknown_sizes import numbers
 
 
 @operator()
@@ -244,100 +243,10 @@ def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0
     return made
 
 
-def _like(op, input, shape, input_dim_idx, output_dim_idx, attrs):
-    """Samples with the batch size of `input`, known or not."""
-    check.variable(input, f"{op}: input")
-    sizes = numbers(list(shape))
-    at = check.axis(input_dim_idx, len(input.shape), f"{op}: input_dim_idx")
-    to = check.axis(output_dim_idx, len(sizes), f"{op}: output_dim_idx")
-    sizes[to] = input.shape[at]
-    if sizes[to] >= 0:
-        return run(op, {}, {"shape": sizes, **attrs})["Out"]
-    size = run("shape", {"Input": input})["Out"]
-    sizes[to] = run("slice", {"Input": size}, {"axes": [0], "starts": [at], "ends": [at + 1]})[
-        "Out"
-    ]
-    return _drawn(op, sizes, attrs, op)
+uniform_random_batch_size_like = layer(ops.uniform_random_batch_size_like)
 
 
-@layer
-def uniform_random_batch_size_like(
-    input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
-):
-    """Random numbers from [min, max), with one size taken from `input`.
-
-    Parameters
-    ----------
-    input : Variable
-        Gives one size.
-    shape : list of int
-        The sizes; that at `output_dim_idx` is not read.
-    dtype : str or dtype, default "float32"
-        float32 or float64.
-    input_dim_idx : int, default 0
-        The axis of `input` that gives the size.
-    output_dim_idx : int, default 0
-        The axis of the result that takes it.
-    min, max : float, default -1.0 and 1.0
-        The range, by default -1 to 1.
-    seed : int, default 0
-        0: the seed of the program, or the library's generator.
-
-    Returns
-    -------
-    Variable
-        Of the given shape and type.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph.static import layers
-    >>> layers.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
-    (5, 3)
-    """
-    attrs = {"dtype": dtype, "min": min, "max": max, "seed": seed}
-    return _like("uniform_random", input, shape, input_dim_idx, output_dim_idx, attrs)
-
-
-@layer
-def gaussian_random_batch_size_like(
-    input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
-):
-    """Random numbers of the normal distribution, with one size taken from `input`.
-
-    Parameters
-    ----------
-    input : Variable
-        Gives one size.
-    shape : list of int
-        The sizes; that at `output_dim_idx` is not read.
-    input_dim_idx : int, default 0
-        The axis of `input` that gives the size.
-    output_dim_idx : int, default 0
-        The axis of the result that takes it.
-    mean : float, default 0.0
-        The mean.
-    std : float, default 1.0
-        The standard deviation.
-    seed : int, default 0
-        0: the seed of the program, or the library's generator.
-    dtype : str or dtype, default "float32"
-        float32 or float64.
-
-    Returns
-    -------
-    Variable
-        Of the given shape and type.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph.static import layers
-    >>> layers.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
-    (5, 3)
-    """
-    attrs = {"dtype": dtype, "mean": mean, "std": std, "seed": seed}
-    return _like("gaussian_random", input, shape, input_dim_idx, output_dim_idx, attrs)
+gaussian_random_batch_size_like = layer(ops.gaussian_random_batch_size_like)
 
 
 @layer

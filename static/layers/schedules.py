@@ -19,6 +19,7 @@ import math
 from dygraph import initializer, lr, ops
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError
+from dygraph.fluid import schedules
 from dygraph.static.layers.making import layer
 from dygraph.static.layers.tensor import filled
 from dygraph.static.parameters import fill_at_start
@@ -91,11 +92,11 @@ def _schedule(eager):
 
 
 def _noam(d_model, warmup_steps, learning_rate=1.0):
-    return lr.NoamDecay(d_model, warmup_steps, learning_rate=learning_rate)
+    return schedules.NoamDecay(d_model, warmup_steps, learning_rate=learning_rate)
 
 
 def _piecewise(boundaries, values):
-    return lr.PiecewiseDecay(boundaries, values, begin=0)
+    return schedules.PiecewiseDecay(boundaries, values, begin=0)
 
 
 @contextlib.contextmanager
@@ -131,7 +132,7 @@ def noam_decay(d_model, warmup_steps, learning_rate=1.0):
     """``learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
 
     Steps count from 1. It is the rate of the Transformer (Vaswani and others, 2017); inside
-    `dygraph.guard`, `dygraph.lr.NoamDecay`.
+    `dygraph.guard`, ``fluid.dygraph.NoamDecay``.
 
     Parameters
     ----------
@@ -368,7 +369,7 @@ def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power
 def piecewise_decay(boundaries, values):
     """``values[i]`` until step ``boundaries[i]``, and the last value from then on; steps from 0.
 
-    Inside `dygraph.guard` it is `dygraph.lr.PiecewiseDecay`.
+    Inside `dygraph.guard` it is ``fluid.dygraph.PiecewiseDecay``.
 
     Parameters
     ----------

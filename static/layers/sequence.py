@@ -388,54 +388,10 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
     return run("sequence_pool", {"X": input}, attrs)["Out"]
 
 
-@layer
-def sequence_first_step(input):
-    """The first row of each sequence.
-
-    Parameters
-    ----------
-    input : Variable
-        Rows with LoD; float32 or float64.
-
-    Returns
-    -------
-    Variable
-        ``[sequences, ...]``, of the type of `input`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
-    >>> static.layers.sequence_first_step(x).tolist()
-    [[1.0], [3.0]]
-    """
-    return run("sequence_pool", {"X": input}, {"pooltype": "FIRST"})["Out"]
+sequence_first_step = layer(nets.sequence_first_step)
 
 
-@layer
-def sequence_last_step(input):
-    """The last row of each sequence.
-
-    Parameters
-    ----------
-    input : Variable
-        Rows with LoD; float32 or float64.
-
-    Returns
-    -------
-    Variable
-        ``[sequences, ...]``, of the type of `input`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
-    >>> static.layers.sequence_last_step(x).tolist()
-    [[2.0], [3.0]]
-    """
-    return run("sequence_pool", {"X": input}, {"pooltype": "LAST"})["Out"]
+sequence_last_step = layer(nets.sequence_last_step)
 
 
 @layer
@@ -538,31 +494,7 @@ def lod_reset(x, y=None, target_lod=None):
     return run("lod_reset", {"X": x, "Y": y}, attrs)["Out"]
 
 
-@layer
-def lod_append(x, level):
-    """The rows of `x` with one more level of detail below the last.
-
-    Parameters
-    ----------
-    x : Variable
-        Rows of any type.
-    level : list of int or Variable
-        The offsets of the new level; of a Variable its last level, or its elements if it has none.
-
-    Returns
-    -------
-    Variable
-        The shape and type of `x`.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> from dygraph import static
-    >>> x = dygraph.to_variable([[1.0], [2.0]], lod=[[0, 2]])
-    >>> static.layers.lod_append(x, [0, 1, 2]).lod()
-    [[0, 2], [0, 1, 2]]
-    """
-    return nets.lod_append(x, level)
+lod_append = layer(nets.lod_append)
 
 
 __all__ = [

@@ -12,6 +12,7 @@ import pytest
 
 import dygraph
 import dygraph.ops as F
+import dygraph.static as fluid
 from dygraph import nn
 from dygraph.optimizer import SGD, Adam
 
@@ -477,7 +478,7 @@ class TestOptimizers:
     def test_schedules(self):
         for name in "NoamDecay CosineDecay LinearLrWarmup ReduceLROnPlateau".split():
             assert callable(getattr(dygraph, name))
-        rate = dygraph.PiecewiseDecay([2], [0.5, 0.25], begin=0)
+        rate = fluid.dygraph.PiecewiseDecay([2], [0.5, 0.25], begin=0)
         assert [float(rate()) for _ in range(3)] == [0.5, 0.5, 0.25]
         assert callable(dygraph.lr.OneCycleLR)
 

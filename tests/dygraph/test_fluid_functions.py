@@ -5,6 +5,7 @@ import pytest
 
 import dygraph
 import dygraph.ops as F
+from dygraph.static import layers
 
 RNG = np.random.default_rng(0)
 
@@ -47,7 +48,7 @@ class TestReductions:
 
     def test_sums(self):
         out = dygraph.zeros([2])
-        assert F.sums([dygraph.ones([2])] * 3, out) is out
+        assert layers.sums([dygraph.ones([2])] * 3, out) is out
         assert out.tolist() == [3, 3]
 
     def test_questions(self):
@@ -58,10 +59,12 @@ class TestReductions:
 
 class TestElements:
     def test_clamp_and_addcmul(self):
-        assert F.clamp(var([-1.0, 0.5, 2.0]), 0, 1).tolist() == [0, 0.5, 1]
+        assert layers.clamp(var([-1.0, 0.5, 2.0]), 0, 1).tolist() == [0, 0.5, 1]
         out = var([0.0])
-        F.addcmul(var([1.0]), var([2.0]), var([3.0]), 0.5, out)
+        layers.addcmul(var([1.0]), var([2.0]), var([3.0]), 0.5, out)
         assert out.tolist() == [4]
+        with pytest.raises(AttributeError, match="Fluid's is dygraph.static.layers.clamp"):
+            F.clamp(var([1.0]), 0, 1)
         assert F.elementwise_equal(var([1, 2]), var([1, 3])).tolist() == [True, False]
 
     @pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
@@ -151,7 +154,7 @@ class TestLosses:
             expected[row, column] = -0.25 * (1 - q) ** 2 * np.log(q) / 2
         expected[3] = 0
         np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
-        with pytest.raises(ValueError, match=r"label \[rows, 1\]"):
+        with pytest.raises(ValueError, match=r"Label must be \[rows, 1\]"):
             F.sigmoid_focal_loss(var(x), var([1]), var([1]))
 
     def test_focal_gradient(self):

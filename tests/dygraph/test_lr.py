@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
+import dygraph.static as fluid
 from dygraph import lr
 
 N = range(50)
@@ -24,16 +25,16 @@ class TestPerStep:
         def formula(n):
             return 2.0 * 64**-0.5 * min(n**-0.5, n * 10**-1.5)
 
-        check(lr.NoamDecay(64, 10, learning_rate=2.0), formula, range(1, 51))
-        assert lr.NoamDecay(64, 10, begin=0)() == 0.0
+        check(fluid.dygraph.NoamDecay(64, 10, learning_rate=2.0), formula, range(1, 51))
+        assert fluid.dygraph.NoamDecay(64, 10, begin=0)() == 0.0
 
     def test_piecewise(self):
         def formula(n):
             return 1.0 if n < 10 else 0.5 if n < 30 else 0.1
 
-        check(lr.PiecewiseDecay([10, 30], [1.0, 0.5, 0.1], 0), formula)
+        check(fluid.dygraph.PiecewiseDecay([10, 30], [1.0, 0.5, 0.1], 0), formula)
         with pytest.raises(ValueError, match="one more than boundaries"):
-            lr.PiecewiseDecay([10], [1.0], 0)
+            lr.PiecewiseDecay([10], [1.0])
 
     @pytest.mark.parametrize("staircase", [False, True])
     def test_by_decay_steps(self, staircase):
@@ -194,10 +195,29 @@ class TestByStep:
         by = lr.CyclicLR(*arguments, scale_fn=lambda n: 0.5**n, scale_mode="iterations")
         self.check(by, lambda n: 0.1 + 0.8 * height(n) * 0.5**n)
 
+    def test_as_paddle(self):
+        """Paddle 2.6.2's rates of steps 0 to 5."""
+        for schedule, rates in (
+            (
+                lr.NoamDecay(64, 4),
+                [0.0, 0.015625, 0.03125, 0.046875, 0.0625, 0.05590169943749475],
+            ),
+            (lr.NoamDecay(64, 4, 2.0, 3), [0.125, 0.1118033988749895, 0.10206207261596577]),
+            (lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1]), [1.0, 0.5, 0.5, 0.1, 0.1]),
+            (lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1], 1), [0.5, 0.1, 0.1]),
+            (
+                lr.LinearWarmup(lr.NoamDecay(64, 2), 2, 0.1, 0.5),
+                [0.1, 0.3, 0.0, 0.04419417382415922, 0.08838834764831845],
+            ),
+        ):
+            assert [move(schedule) for _ in rates] == pytest.approx(rates, rel=1e-15)
+
 
 ALL = {
     "noam": lambda: lr.NoamDecay(64, 10),
-    "piecewise": lambda: lr.PiecewiseDecay([4, 9], [0.3, 0.2, 0.1], 0),
+    "Fluid's noam": lambda: fluid.dygraph.NoamDecay(64, 10),
+    "piecewise": lambda: lr.PiecewiseDecay([4, 9], [0.3, 0.2, 0.1]),
+    "Fluid's piecewise": lambda: fluid.dygraph.PiecewiseDecay([4, 9], [0.3, 0.2, 0.1], 0),
     "natural": lambda: lr.NaturalExpDecay(0.5, 8, 0.25),
     "exponential": lambda: lr.ExponentialDecay(0.5, 8, 0.25),
     "inverse": lambda: lr.InverseTimeDecay(0.5, 8, 0.25),
@@ -277,12 +297,12 @@ class TestAll:
 
 
 def test_a_schedule_per_step_refuses_steps_per_epoch():
-    rate = lr.NoamDecay(64, 10)
+    rate = lr.CosineDecay(0.5, 2, 10)
     for _ in range(3):
         rate()
-    with pytest.raises(RuntimeError, match="NoamDecay.step: .* 3 came since the last one"):
+    with pytest.raises(RuntimeError, match="CosineDecay.step: .* 3 came since the last one"):
         rate.step()
-    assert rate.step_num == 4
+    assert rate.step_num == 3
 
 
 def test_fluids_subclass_defines_step_as_the_rate():
@@ -309,7 +329,9 @@ def test_bad_input():
         (lambda: lr.ExponentialDecay(1.0, 10, 0.5, begin=0.5), TypeError),
         (lambda: lr.LinearLrWarmup(0.1, 10, 0.5, 0.1), ValueError),
         (lambda: lr.LinearLrWarmup(lambda: 0.1, 10, 0.1, 0.5), TypeError),
-        (lambda: lr.LinearWarmup(lr.NoamDecay(64, 10), 10, 0.1, 0.5), TypeError),
+        (lambda: lr.LinearWarmup(lr.CosineDecay(0.5, 2, 10), 10, 0.1, 0.5), TypeError),
+        (lambda: lr.ExponentialDecay(0.5, 0.9, 3), ValueError),  # Paddle 2's gamma and last_epoch
+        (lambda: lr.PiecewiseDecay([1], [0.5, 0.1], begin=0), TypeError),
         (lambda: lr.StepDecay(0.1, 0), ValueError),
         (lambda: lr.StepDecay(0.1, 1, 1.0), ValueError),
         (lambda: lr.MultiStepDecay(0.1, [3, 3]), ValueError),
@@ -337,6 +359,9 @@ def test_fluid_finds_its_names():
     for name in names.split():
         assert getattr(dygraph, name) is getattr(lr, name) and name not in dir(dygraph)
     assert dygraph.optimizer.lr is lr
+    from dygraph.optimizer.lr import StepDecay  # as Paddle's scripts write
+
+    assert StepDecay is lr.StepDecay
 
 
 def test_one_cycle_reaches_its_ends(capsys):

@@ -194,7 +194,11 @@ def test_early_stopping_and_the_best_values():
             logs["loss"] = self.losses[epoch]
             self.model.network.weight.set_value(np.full((1, 1), epoch, "float32"))
 
-    stop = callbacks.EarlyStopping(patience=1, restore_best=True)
+    for patience, epochs in ((0, 3), (1, 3), (2, 4), (3, 5)):  # Keras 3's
+        stop = callbacks.EarlyStopping(patience=patience)
+        history = make().fit(DATA, epochs=5, verbose=0, batch_size=12, callbacks=[Force(), stop])
+        assert len(history["loss"]) == epochs
+    stop = callbacks.EarlyStopping(patience=2, restore_best=True)
     model = make()
     history = model.fit(DATA, epochs=5, verbose=0, batch_size=12, callbacks=[Force(), stop])
     assert len(history["loss"]) == 4
@@ -421,7 +425,7 @@ def test_schedules_of_dygraph():
     cosine = 0.5 * 0.1 * (1 + np.cos(np.pi * 6 / 12))  # six batches of twelve
     assert fit(dygraph.lr.CosineAnnealingDecay(0.1, T_max=12)) == pytest.approx(cosine)
     # Fluid's moves by itself, once a step.
-    assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3], begin=0)) == 3e-3
+    assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3])) == 3e-3
     assert fit(dygraph.lr.ReduceLROnPlateau(0.1, patience=5)) == pytest.approx(0.1)
 
 
@@ -478,7 +482,7 @@ class Forced(callbacks.Callback):
 
 def test_the_best_value_lasts_over_calls_and_not_over_models(tmp_path):
     force = Forced(3.0, 2.0, 2.5, 2.6, 1.0, 1.5)
-    stop = callbacks.EarlyStopping(patience=1, restore_best=True)
+    stop = callbacks.EarlyStopping(patience=2, restore_best=True)
     model = make()
 
     def fit(model):
@@ -514,6 +518,25 @@ def test_a_plateau_by_name_and_schedules_by_unit():
     assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9)).last_epoch == 6
     by_epoch = callbacks.LRScheduler(by_step=False)
     assert fit(dygraph.lr.CosineAnnealingDecay(0.5, 9), by_epoch).last_epoch == 2
-    assert fit(dygraph.lr.NoamDecay(4, 9)).step_num == 7
-    with pytest.raises(ValueError, match="NoamDecay, which counts the optimizer's steps"):
-        fit(dygraph.lr.NoamDecay(4, 9), callbacks.LRScheduler(by_step=False))
+    assert fit(dygraph.lr.NoamDecay(4, 9)).last_epoch == 6
+    assert fit(dygraph.lr.CosineDecay(0.5, 2, 9)).step_num == 6
+    with pytest.raises(ValueError, match="CosineDecay, which counts the optimizer's steps"):
+        fit(dygraph.lr.CosineDecay(0.5, 2, 9), callbacks.LRScheduler(by_step=False))
+
+
+def test_names_of_other_libraries():
+    model = make()
+    for name, words in (
+        ("compile", "model.prepare"),
+        ("summary", "dygraph.summary"),
+        ("state_dict", "model.network.state_dict"),
+        ("fitt", "Did you mean 'fit'"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            getattr(model, name)
+    with pytest.raises(TypeError, match="use restore_best="):
+        callbacks.EarlyStopping(restore_best_weights=True)
+    with pytest.raises(TypeError, match="save_dir=, a folder"):
+        callbacks.ModelCheckpoint(filepath="a")
+    with pytest.raises(TypeError, match="monitor='eval_loss'"):
+        callbacks.ModelCheckpoint("a", save_best_only=True)

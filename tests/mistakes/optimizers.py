@@ -152,11 +152,11 @@ def set_lr_with_a_schedule():
 
 
 def piecewise_with_too_few_values():
-    lr.PiecewiseDecay([10, 20], [0.1, 0.01], 0)
+    lr.PiecewiseDecay([10, 20], [0.1, 0.01])
 
 
 def piecewise_with_falling_boundaries():
-    lr.PiecewiseDecay([20, 10], [0.1, 0.01, 0.001], 0)
+    lr.PiecewiseDecay([20, 10], [0.1, 0.01, 0.001])
 
 
 def step_decay_that_grows():

@@ -6,6 +6,7 @@ import pytest
 import dygraph
 from dygraph import jit, nets
 from dygraph import ops as F
+from dygraph.static import layers
 from program.test_trace_layers import bits, everything, floats, lengths, positive, shares, signs
 
 ROW, TABLE, IMAGE = (6,), (3, 4), (4, 6, 6)
@@ -70,8 +71,8 @@ LOSSES = {
 
 FUNCTIONS = {
     "adaptive_pool2d": (lambda x: F.adaptive_pool2d(x, 2, "avg"), [IMAGE]),
-    "addcmul": (lambda x, y, z: F.addcmul(x, y, z, 0.5), [ROW, ROW, ROW]),
-    "clamp": (lambda x: F.clamp(x, -0.5, 0.5), [ROW]),
+    "addcmul": (lambda x, y, z: layers.addcmul(x, y, z, 0.5), [ROW, ROW, ROW]),
+    "clamp": (lambda x: layers.clamp(x, -0.5, 0.5), [ROW]),
     "fsp_matrix": (F.fsp_matrix, [IMAGE, (3, 6, 6)]),
     "image_resize": (lambda x: F.image_resize(x, [9, 4]), [IMAGE]),
     "image_resize_short": (lambda x: F.image_resize_short(x, 4), [IMAGE]),
@@ -85,7 +86,7 @@ FUNCTIONS = {
         [TABLE],
     ),
     "has": (lambda x: [F.has_inf(x), F.has_nan(x)], [ROW]),
-    "sums": (lambda x, y: F.sums([x, y, x]), [ROW, ROW]),
+    "sums": (lambda x, y: layers.sums([x, y, x]), [ROW, ROW]),
     "cross": (lambda x, y: dygraph.cross(x, y, axis=1), [(3,), (3,)]),
     "einsum": (lambda x, y: dygraph.einsum("bij,bjk->bik", x, y), [TABLE, (4, 2)]),
     "einsum of the batch": (lambda x, y: dygraph.einsum("bi,bj->ij", x, y), [ROW, (4,)]),

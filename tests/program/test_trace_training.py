@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
+import dygraph.static as fluid
 from dygraph import jit, nn, optimizer, static
 from dygraph import ops as F
 from dygraph.static.program import OpRole
@@ -49,9 +50,9 @@ OPTIMIZERS = {
     "clip that does nothing": lambda p: optimizer.SGD(
         0.1, parameter_list=p, grad_clip=nn.ClipGradByGlobalNorm(1e4)
     ),
-    "schedule": lambda p: optimizer.SGD(lr.NoamDecay(16, 4), parameter_list=p),
+    "schedule": lambda p: optimizer.SGD(fluid.dygraph.NoamDecay(16, 4), parameter_list=p),
     "schedule by number": lambda p: optimizer.Adam(
-        lr.PiecewiseDecay([3, 5], [0.1, 0.01, 0.001], 0), parameter_list=p
+        fluid.dygraph.PiecewiseDecay([3, 5], [0.1, 0.01, 0.001], 0), parameter_list=p
     ),
     "groups": lambda p: optimizer.Momentum(
         0.1, 0.9,

@@ -2,6 +2,7 @@
 
 import pytest
 
+import dygraph.static as fluid
 from dygraph import lr, static
 
 
@@ -41,7 +42,7 @@ def test_step_moves_the_rate_of_a_program():
 
 def test_a_schedule_per_step_moves_with_the_runs():
     for by_hand in (False, True):
-        rate = lr.PiecewiseDecay([1, 2], [2.0, 1.0, 0.5], begin=0)
+        rate = fluid.dygraph.PiecewiseDecay([1, 2], [2.0, 1.0, 0.5], begin=0)
         assert weights_of(rate, rate.step if by_hand else None) == [6.0, 5.0, 4.5]
         assert rate.step_num == 3
 
@@ -52,7 +53,7 @@ def test_a_plateau_moves_with_the_loss():
 
 
 def test_runs_without_an_update_do_not_move_it():
-    rate = lr.PiecewiseDecay([1], [2.0, 1.0], begin=0)
+    rate = fluid.dygraph.PiecewiseDecay([1], [2.0, 1.0], begin=0)
     main, startup, w, _ = program_with(rate)
     with static.scope_guard(static.Scope()):
         exe = static.Executor()

@@ -2,6 +2,7 @@
 
 import dygraph
 import dygraph.ops as F
+import dygraph.static as fluid
 from dygraph import nn
 
 x = dygraph.to_variable([1.0, 2.0])
@@ -40,3 +41,4 @@ x.backward(retain="yes")  # error: call-arg
 x + "a"  # error: operator
 x.grad.numpy()  # error: union-attr
 dygraph.guard(sed=1)  # error: call-arg
+fluid.layers.relu(x, nane="relu")  # error: call-arg
