@@ -44,9 +44,14 @@ COMPOSED = {
     sets: "allclose unique",
     sorting: "argsort sort topk",
 }
+_CUMULATIVE = "cummax cummin cumprod logcumsumexp"
+_ELEMENTS = "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg"
+ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS}"
 # Modules that load at the first use of one of their functions.
 _LAZY = {
+    "cumulative": _CUMULATIVE,
     "elementwise": "where",
+    "elements": _ELEMENTS,
     "searching": "index_add",
     "fluid_functions": "addcmul argmax argmin clamp elementwise_equal "
     "gaussian_random_batch_size_like has_inf has_nan l2_normalize lod_append meshgrid nonzero rank "

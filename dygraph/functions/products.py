@@ -2,13 +2,13 @@
 
 from dygraph import _core
 from dygraph.core import check, size_lists
-from dygraph.core.promotion import floating
+from dygraph.core.promotion import floating, same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import spelled
+from dygraph.functions.arguments import spelled, widened
 from dygraph.functions.elementwise import where
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
@@ -364,4 +364,7 @@ def lerp(x, y, weight):
     [1.0, 12.5]
     """
     check.variable(x, "lerp: x")
-    return x + (check.variable(y, "lerp: y") - x) * weight
+    check.variable(y, "lerp: y")
+    if not isinstance(weight, _core.Variable):
+        weight = check.number(weight, "lerp: weight")
+    return widened(ops.lerp, *same_type([x, y, weight]))
