@@ -27,7 +27,8 @@ _LAZY = {
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
-    "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
+    "vision": "ChannelShuffle Flatten Fold Pad2D PixelShuffle PixelUnshuffle Unfold Upsample "
+    "UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)
 

@@ -6,7 +6,8 @@ namespace {
 struct Bilinear {
   static constexpr const char* kName = "bilinear_interp";
   static constexpr int kAxes = 2;
-  static constexpr bool kNearest = false;
+  static constexpr auto kBy = interp::By::kLinear;
+  using Attrs = interp::Attrs;
 };
 
 void DefineBilinearInterp(OpDef& op) {

@@ -6,7 +6,8 @@ namespace {
 struct Trilinear {
   static constexpr const char* kName = "trilinear_interp";
   static constexpr int kAxes = 3;
-  static constexpr bool kNearest = false;
+  static constexpr auto kBy = interp::By::kLinear;
+  using Attrs = interp::Attrs;
 };
 
 void DefineTrilinear(OpDef& op) {

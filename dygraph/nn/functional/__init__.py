@@ -27,6 +27,7 @@ from dygraph.nn.functional import (
     loss,
     norm,
     pooling,
+    vision,
 )
 from dygraph.nn.functional.activation import *
 from dygraph.nn.functional.attention import *
@@ -37,10 +38,22 @@ from dygraph.nn.functional.drop import *
 from dygraph.nn.functional.loss import *
 from dygraph.nn.functional.norm import *
 from dygraph.nn.functional.pooling import *
+from dygraph.nn.functional.vision import *
 
 __all__ = sorted(
     name
-    for module in (activation, attention, common, conv, distance, drop, loss, norm, pooling)
+    for module in (
+        activation,
+        attention,
+        common,
+        conv,
+        distance,
+        drop,
+        loss,
+        norm,
+        pooling,
+        vision,
+    )
     for name in module.__all__
 )
 
