@@ -23,8 +23,7 @@ struct InterpAxis {
 // `corners`: first and last elements lie on each other; else elements are cells, compared by their
 // middles (`middles`) or by their beginnings.
 // `step`, where it is not 0: how far apart outputs lie, in place of in / out.
-inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles,
-                             double step = 0) {
+inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles, double step = 0) {
   InterpAxis axis;
   axis.in = in;
   for (int64_t o = 0; o < out; ++o) {

@@ -35,8 +35,8 @@ inline CubicAxis MakeCubicAxis(int64_t in, int64_t out, bool corners, double ste
     step = size / count;
   }
   for (int64_t o = 0; o < out; ++o) {
-    double at = corners ? static_cast<double>(o) * step
-                        : (static_cast<double>(o) + 0.5) * step - 0.5;
+    double at =
+        corners ? static_cast<double>(o) * step : (static_cast<double>(o) + 0.5) * step - 0.5;
     double low = std::floor(at), part = at - low;
     double weights[] = {far(part + 1), near(part), near(1 - part), far(2 - part)};
     for (int t = 0; t < 4; ++t) {
@@ -74,8 +74,7 @@ void Interpolate(const T* x, const CubicShape& s, T* y) {
         for (int64_t j = 0; j < s.w.out(); ++j) {
           const int64_t* at = &s.w.from[4 * j];
           const T* w = &weights[4 * j];
-          to[j] =
-              w[0] * line[at[0]] + w[1] * line[at[1]] + w[2] * line[at[2]] + w[3] * line[at[3]];
+          to[j] = w[0] * line[at[0]] + w[1] * line[at[1]] + w[2] * line[at[2]] + w[3] * line[at[3]];
         }
       }
     }

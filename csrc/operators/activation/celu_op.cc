@@ -17,7 +17,8 @@ struct Celu : Elementwise {
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::alpha, "alpha", "the depth below 0, not 0",
             [](const std::string& name, const AttrValue& value) {
-              ENFORCE(NumberOf(value) != 0, InvalidArgument, name, " must not be 0");
+              ENFORCE(NumberOf(value) != 0, InvalidArgument, name,
+                      " must not be 0, got 0. Use relu, which celu tends to");
             });
   }
   static constexpr bool kHot = true;

@@ -12,7 +12,8 @@ struct BicubicResize {
 
 void DefineBicubicResize(OpDef& op) {
   op.Comment(
-        "Out is X resized: each pixel a weighted sum of the sixteen around its place in X, by cubic convolution with a = -0.75 (Keys, 1981).")
+        "Out is X resized: each pixel a weighted sum of the sixteen around its place in X, by "
+        "cubic convolution with a = -0.75 (Keys, 1981).")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bicubic_interp(x, out_h=2, out_w=3).tolist()\n"

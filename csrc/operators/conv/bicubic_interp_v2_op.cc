@@ -12,7 +12,9 @@ struct BicubicV2 {
 
 void DefineBicubicV2(OpDef& op) {
   op.Comment(
-        "Out is X resized: each pixel a weighted sum of the sixteen around its place in X, by cubic convolution with a = -0.75 (Keys, 1981). scale has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
+        "Out is X resized: each pixel a weighted sum of the sixteen around its place in X, by "
+        "cubic convolution with a = -0.75 (Keys, 1981). scale has a number for each axis; where it "
+        "gives the sizes, pixels lie 1 / scale apart.")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bicubic_interp_v2(x, out_h=2, out_w=3).tolist()\n"

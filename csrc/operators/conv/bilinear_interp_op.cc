@@ -11,8 +11,9 @@ struct Bilinear {
 };
 
 void DefineBilinearInterp(OpDef& op) {
-  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X, for "
-      "uint8 cut off to a whole number.")
+  op.Comment(
+        "Out is X resized: each pixel a weighted mean of the four around its place in X, for "
+        "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bilinear_interp(x, out_h=2, out_w=3).tolist()\n"

@@ -12,7 +12,9 @@ struct BilinearV2 {
 
 void DefineBilinearV2(OpDef& op) {
   op.Comment(
-        "Out is X resized: each pixel a weighted mean of the four around its place in X, for uint8 cut off to a whole number. scale has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
+        "Out is X resized: each pixel a weighted mean of the four around its place in X, for uint8 "
+        "cut off to a whole number. scale has a number for each axis; where it gives the sizes, "
+        "pixels lie 1 / scale apart.")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bilinear_interp_v2(x, out_h=2, out_w=3).tolist()\n"

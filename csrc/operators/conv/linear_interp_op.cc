@@ -11,8 +11,7 @@ struct LinearResize {
 };
 
 void DefineLinearResize(OpDef& op) {
-  op.Comment(
-        "Out is X resized: each element a weighted mean of the two around its place in X.")
+  op.Comment("Out is X resized: each element a weighted mean of the two around its place in X.")
       .Example(
           ">>> x = to_variable([[[0.0, 2.0]]])\n"
           ">>> F.linear_interp(x, out_w=3).tolist()\n"

@@ -12,7 +12,8 @@ struct LinearV2 {
 
 void DefineLinearV2(OpDef& op) {
   op.Comment(
-        "Out is X resized: each element a weighted mean of the two around its place in X. scale has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
+        "Out is X resized: each element a weighted mean of the two around its place in X. scale "
+        "has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
       .Example(
           ">>> x = to_variable([[[0.0, 2.0]]])\n"
           ">>> F.linear_interp_v2(x, out_w=3).tolist()\n"

@@ -12,7 +12,8 @@ struct NearestV2 {
 
 void DefineNearestV2(OpDef& op) {
   op.Comment(
-        "Out is X resized: each pixel is the one nearest to its place in X. scale has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
+        "Out is X resized: each pixel is the one nearest to its place in X. scale has a number for "
+        "each axis; where it gives the sizes, pixels lie 1 / scale apart.")
       .Example(
           ">>> x = to_variable([[[[1.0, 2.0], [3.0, 4.0]]]])\n"
           ">>> F.nearest_interp_v2(x, scale=[1.0, 2.0], align_corners=False).tolist()\n"

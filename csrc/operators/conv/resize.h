@@ -187,7 +187,9 @@ void Define(OpDef& op) {
       .Input(kOutSize, "OutSize", "Out's sizes in space, in place of the attributes", kDispensable)
       .Input(kSizeTensor, "SizeTensor", "the same as one integer each, in place of OutSize",
              kDispensable | kDuplicable)
-      .Input(kScale, "Scale", kIsV2<Op> ? "one number, or one for each axis, in place of scale" : "[1], in place of scale",
+      .Input(kScale, "Scale",
+             kIsV2<Op> ? "one number, or one for each axis, in place of scale"
+                       : "[1], in place of scale",
              kDispensable)
       .Output(kOut, "Out", "X with other sizes in space")
       .Attr(&Attrs::data_layout, "data_layout", "the order of X's axes",
@@ -195,7 +197,8 @@ void Define(OpDef& op) {
       .Attr(&Attrs::out_d, "out_d", "depth of Out", AtLeast(0))
       .Attr(&Attrs::out_h, "out_h", "height of Out", AtLeast(0))
       .Attr(&Attrs::out_w, "out_w", "width of Out", AtLeast(0))
-      .Attr(&Attrs::scale, "scale", kIsV2<Op> ? "Out's sizes over X's, one number or one for each axis; empty: not said"
+      .Attr(&Attrs::scale, "scale",
+            kIsV2<Op> ? "Out's sizes over X's, one number or one for each axis; empty: not said"
                       : "Out's sizes over X's; 0: not said")
       .Attr(&Attrs::interp_method, "interp_method", "of programs: the operator decides",
             OneOf({"bilinear", "nearest", "trilinear", "linear", "bicubic"}))

@@ -11,8 +11,9 @@ struct Trilinear {
 };
 
 void DefineTrilinear(OpDef& op) {
-  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X, for "
-      "uint8 cut off to a whole number.")
+  op.Comment(
+        "Out is X resized: each element a weighted mean of the eight around its place in X, for "
+        "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[[0.0, 1.0], [4.0, 5.0]]]]])\n"
           ">>> out = F.trilinear_interp(x, out_d=1, out_h=3, out_w=3)\n"

@@ -12,7 +12,9 @@ struct TrilinearV2 {
 
 void DefineTrilinearV2(OpDef& op) {
   op.Comment(
-        "Out is X resized: each element a weighted mean of the eight around its place in X, for uint8 cut off to a whole number. scale has a number for each axis; where it gives the sizes, pixels lie 1 / scale apart.")
+        "Out is X resized: each element a weighted mean of the eight around its place in X, for "
+        "uint8 cut off to a whole number. scale has a number for each axis; where it gives the "
+        "sizes, pixels lie 1 / scale apart.")
       .Example(
           ">>> x = to_variable([[[[[0.0, 1.0], [4.0, 5.0]]]]])\n"
           ">>> out = F.trilinear_interp_v2(x, out_d=1, out_h=3, out_w=3)\n"

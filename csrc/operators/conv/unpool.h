@@ -54,10 +54,13 @@ void Define(OpDef& op) {
   op.Input(kX, "X", Op::kAxes == 2 ? "[N, C, H, W]" : "[N, C, D, H, W]")
       .Input(kIndices, "Indices", "shape of X, int32: places in a channel of Out")
       .Output(kOut, "Out", "X with other sizes in space")
-      .Attr(&Attrs::ksize, "ksize", kFlat ? "the window, [height, width]" : "the window, [depth, height, width]", EachAtLeast(1))
+      .Attr(&Attrs::ksize, "ksize",
+            kFlat ? "the window, [height, width]" : "the window, [depth, height, width]",
+            EachAtLeast(1))
       .Attr(&Attrs::strides, "strides", "of the window", EachAtLeast(1))
       .Attr(&Attrs::paddings, "paddings", axes, EachAtLeast(0))
-      .Attr(&Attrs::output_size, "output_size", kFlat ? "of Out, [height, width]" : "of Out, [depth, height, width]", EachAtLeast(0))
+      .Attr(&Attrs::output_size, "output_size",
+            kFlat ? "of Out, [height, width]" : "of Out, [depth, height, width]", EachAtLeast(0))
       .MixedDTypes()
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, OutDims<Op>(ctx)); })

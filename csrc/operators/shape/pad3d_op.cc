@@ -51,9 +51,7 @@ struct Pad3d : Description {
     }
     return maps;
   }
-  static double Fill(const Call& call) {
-    return static_cast<const Pad3dAttrs*>(call.attrs)->value;
-  }
+  static double Fill(const Call& call) { return static_cast<const Pad3dAttrs*>(call.attrs)->value; }
   static AttrFn ZeroFill() {
     return [](const void* forward, void* backward) {
       *static_cast<Pad3dAttrs*>(backward) = *static_cast<const Pad3dAttrs*>(forward);

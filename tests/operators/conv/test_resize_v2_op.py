@@ -104,7 +104,9 @@ for kind, axes, op_type in [
             return {"X": rand(*shape), **more}
 
         name = class_name(op_type, suffix)
-        globals()[name] = op_case(name, op_type, inputs, attrs, resized(kind), grad=["X"])
+        globals()[name] = op_case(
+            name, op_type, inputs, attrs, resized(kind), grad=["X"], grad_inputs=["X"]
+        )
 
 
 def run(op_type, *values, **attrs):
