@@ -3,9 +3,10 @@
 namespace dygraph::activation {
 namespace {
 
-struct BesselOfOrder : Bessel {
+struct BesselOfOrder : Special {
+  static constexpr int64_t kCost = 100;
   static constexpr const char* kComment =
-      "out = I_order(x), the modified Bessel function of the first kind, times exp(-|x|) with "
+      "Out = I_order(X), the modified Bessel function of the first kind, times exp(-|X|) with "
       "scaled; elementwise.";
   static constexpr const char* kExample =
       ">>> F.bessel_i(to_variable([0.0, 2.0]), order=2).numpy().astype(\"float64\").round(4)\n"
@@ -16,7 +17,7 @@ struct BesselOfOrder : Bessel {
   };
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::order, "order", "the order, from 0 to 16", Between(0, 16))
-        .Attr(&Attrs::scaled, "scaled", "times exp(-|x|)");
+        .Attr(&Attrs::scaled, "scaled", "times exp(-|X|)");
   }
   template <class T>
   struct F {
