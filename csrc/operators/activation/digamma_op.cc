@@ -14,7 +14,7 @@ struct Digamma : Special {
       ">>> [round(v, 4) for v in F.digamma(to_variable([0.5, 1.0, 4.0])).tolist()]\n"
       "[-1.9635, -0.5772, 1.2561]";
   template <class T>
-  using F = InDouble<DigammaFunction, T>;
+  struct F : InDouble<DigammaFunction, T> {};
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();
     g.Call("polygamma", {x}, {slope}).Attr("n", 1);

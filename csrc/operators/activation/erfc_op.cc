@@ -13,7 +13,7 @@ struct Erfc : Special {
       ">>> [round(v, 4) for v in F.erfc(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
       "[1.8427, 1.0, 0.1573]";
   template <class T>
-  using F = InDouble<ErfcFunction, T>;
+  struct F : InDouble<ErfcFunction, T> {};
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();
     g.Call("erf_grad", {x, incoming}, {slope});

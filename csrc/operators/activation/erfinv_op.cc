@@ -13,7 +13,7 @@ struct Erfinv : Special {
       ">>> [round(v, 4) for v in F.erfinv(to_variable([-0.5, 0.0, 0.5])).tolist()]\n"
       "[-0.4769, 0.0, 0.4769]";
   template <class T>
-  using F = InDouble<ErfinvFunction, T>;
+  struct F : InDouble<ErfinvFunction, T> {};
   static void Gradient(GradBuilder& g, RecipeRef, RecipeRef incoming, RecipeRef result) {
     RecipeRef bell = g.Apply("exp", {g.Apply("square", {g.Output(kOut)})});
     Finish(g, bell, incoming, {0.886226925452758f, 0.8862269254527580137}, result);

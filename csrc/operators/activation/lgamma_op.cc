@@ -13,7 +13,7 @@ struct Lgamma : Special {
       ">>> [round(v, 4) for v in F.lgamma(to_variable([0.5, 1.0, 4.0])).tolist()]\n"
       "[0.5724, 0.0, 1.7918]";
   template <class T>
-  using F = InDouble<LgammaFunction, T>;
+  struct F : InDouble<LgammaFunction, T> {};
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     g.Call("elementwise_mul", {g.Apply("digamma", {x}), incoming}, {result});
   }
