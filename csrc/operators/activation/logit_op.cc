@@ -1,0 +1,54 @@
+#include <limits>
+
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Logit : Elementwise {
+  static constexpr const char* kComment =
+      "Out = log(Z / (1 - Z)), Z = X clipped to [eps, 1 - eps], elementwise: the inverse of "
+      "sigmoid. With eps = 0 nothing is clipped, and Out is NaN outside [0, 1].";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.logit(to_variable([0.25, 0.5, 0.75])).tolist()]\n"
+      "[-1.0986, 0.0, 1.0986]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD / (X * (1 - X)), 0 where X is clipped.";
+  struct Attrs {
+    double eps = 1e-6;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::eps, "eps", "the margin at 0 and 1, in [0, 0.5]", Between(0, 0.5));
+  }
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 8;
+  template <class T>
+  struct F {
+    T low, high;
+    bool clips;
+    explicit F(const Attrs& a)
+        : low(static_cast<T>(a.eps)), high(T(1) - static_cast<T>(a.eps)), clips(a.eps > 0) {}
+    DYGRAPH_INLINE T operator()(T x) const {
+      T z = clips ? kernels::Clamp(x, low, high) : x, rest = T(1) - z;
+      T near = kernels::Log1p((z + z - T(1)) / rest);  // exact to the last digits beside 1/2
+      return z > T(0.25) && z < T(0.75) ? near : kernels::Log(z / rest);
+    }
+    DYGRAPH_INLINE T Slope(T x) const {
+      T slope = T(1) / (x * (T(1) - x));
+      bool outside = x < low || x > high;
+      return outside ? (clips ? T(0) : std::numeric_limits<T>::quiet_NaN()) : slope;
+    }
+  };
+  // (1 / (x (1 - x)))' = (2x - 1) / (x (1 - x))^2: logit_grad applied twice
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    RecipeRef once = g.Temp(), twice = g.Temp();
+    g.Call("logit_grad", {x, product}, {once}).SameAttrs();
+    g.Call("logit_grad", {x, once}, {twice}).SameAttrs();
+    g.Call("elementwise_mul", {twice, Line(g, x, 2.0f, -1.0f)}, {result});
+  }
+};
+
+REGISTER_ELEMENTWISE(logit, Logit, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation
