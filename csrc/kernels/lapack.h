@@ -6,8 +6,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
+#include "base/enforce.h"
 #include "memory/memory.h"
 #include "platform/lapack.h"
 #include "tensor/scratch.h"
@@ -21,10 +24,19 @@ void* Address(LapackRoutine routine) {
   return sizeof(T) == sizeof(float) ? api.single[i] : api.dual[i];
 }
 
+// A routine of 32 bits would read the low half.
+inline void CheckWidth(const int64_t* n) {
+  ENFORCE(*n <= std::numeric_limits<int32_t>::max(), Unimplemented,
+          "LAPACK must have integers of 64 bits for a size of ", *n, ", those of ", Lapack().file,
+          " have 32. Set FLAGS_lapack to the file of such a library, as NumPy's");
+}
+inline void CheckWidth(const void*) {}
+
 // Fortran takes addresses; behind the arguments stand the lengths of texts, which C callees ignore.
 template <class T, class... Args>
 void Invoke(LapackRoutine routine, Args... args) {
   constexpr size_t kOne = 1;
+  if (!Lapack().wide) (CheckWidth(args), ...);
   auto f = reinterpret_cast<void (*)(Args..., size_t, size_t, size_t, size_t)>(Address<T>(routine));
   f(args..., kOne, kOne, kOne, kOne);
 }
@@ -56,14 +68,31 @@ class Numbers {
   Scratch memory_;
 };
 
-inline int64_t InfoOf(int64_t info) { return static_cast<int32_t>(info); }
+// 0, or what failed, from 1.
+inline int64_t InfoOf(int64_t info) {
+  const int32_t low = static_cast<int32_t>(info);
+  ENFORCE(low >= 0, PreconditionNotMet, "LAPACK must take each argument, that of ", Lapack().file,
+          " refused number ", -low);
+  return low;
+}
+// A work size that was asked for. It comes as a number of T: old LAPACKs round a float down.
+template <class T>
+int64_t SizeOf(T asked) {
+  return static_cast<int64_t>(std::nextafter(asked, std::numeric_limits<T>::infinity()));
+}
 inline int64_t Leading(int64_t n) { return std::max<int64_t>(n, 1); }
 
-// a (m x n) = P L U in place.
+// a (m x n) = P L U in place. Where a pivot is NaN all is: LAPACK's comparisons pass it over, and
+// numbers that depend on it could look finite.
 template <class T>
 int64_t Getrf(int64_t m, int64_t n, T* a, Integers& pivots) {
   int64_t lda = Leading(m), info = 0;
   Invoke<T>(LapackRoutine::kGetrf, &m, &n, a, &lda, pivots.data(), &info);
+  for (int64_t i = 0; i < std::min(m, n); ++i) {
+    if (!std::isnan(a[i * (m + 1)])) continue;
+    std::fill_n(a, m * n, std::numeric_limits<T>::quiet_NaN());
+    return 0;
+  }
   return InfoOf(info);
 }
 
@@ -72,6 +101,7 @@ template <class T>
 void Getrs(char trans, int64_t n, int64_t k, const T* a, Integers& pivots, T* b) {
   int64_t ld = Leading(n), info = 0;
   Invoke<T>(LapackRoutine::kGetrs, &trans, &n, &k, a, &ld, pivots.data(), b, &ld, &info);
+  InfoOf(info);
 }
 
 template <class T>
@@ -79,7 +109,7 @@ int64_t GetriWork(int64_t n) {
   int64_t lda = Leading(n), query = -1, info = 0, pivot = 0;
   T a = 0, size = 0;
   Invoke<T>(LapackRoutine::kGetri, &n, &a, &lda, &pivot, &size, &query, &info);
-  return static_cast<int64_t>(size);
+  return SizeOf(size);
 }
 // a = a^-1 from getrf's result.
 template <class T>
@@ -111,17 +141,19 @@ int64_t QrWork(int64_t m, int64_t n, int64_t columns) {
   T a = 0, tau = 0, first = 0, second = 0;
   Invoke<T>(LapackRoutine::kGeqrf, &m, &n, &a, &lda, &tau, &first, &query, &info);
   Invoke<T>(LapackRoutine::kOrgqr, &m, &columns, &k, &a, &lda, &tau, &second, &query, &info);
-  return static_cast<int64_t>(std::max(first, second));
+  return SizeOf(std::max(first, second));
 }
 template <class T>
 void Geqrf(int64_t m, int64_t n, T* a, T* tau, T* work, int64_t size) {
   int64_t lda = Leading(m), info = 0;
   Invoke<T>(LapackRoutine::kGeqrf, &m, &n, a, &lda, tau, work, &size, &info);
+  InfoOf(info);
 }
 template <class T>
 void Orgqr(int64_t m, int64_t columns, int64_t k, T* a, const T* tau, T* work, int64_t size) {
   int64_t lda = Leading(m), info = 0;
   Invoke<T>(LapackRoutine::kOrgqr, &m, &columns, &k, a, &lda, tau, work, &size, &info);
+  InfoOf(info);
 }
 
 // Eigenvalues w, rising, and with job 'V' the eigenvectors in place of a. A work size of -1 asks:

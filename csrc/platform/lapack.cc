@@ -4,6 +4,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -115,12 +116,15 @@ const int g_fork_handlers = pthread_atfork([] { g_mutex.lock(); }, [] { g_mutex.
 
 const LapackApi& Lapack() {
   static LapackApi api;
+  static std::atomic<bool> found{false};
+  if (found.load(std::memory_order_acquire)) return api;
   std::lock_guard<std::mutex> lock(g_mutex);
   // sought again after a failure: the user may have loaded one
   ENFORCE(!api.file.empty() || Find(&api), PreconditionNotMet,
           "LAPACK is needed, and neither NumPy's library nor the system has it. Install one (pip "
           "install numpy; apt-get install liblapack3), import scipy.linalg first, or set "
           "FLAGS_lapack to the file of a library");
+  found.store(true, std::memory_order_release);
   return api;
 }
 

@@ -212,10 +212,19 @@ class Playing {
   const std::string* caller_;
 };
 
-// What was played, for the path in errors: nodes free their edges, and then one another.
+// What was played, for the path in errors: nodes free their edges, and then one another. The memory
+// of a thread's last pass serves its next one.
 class Trail {
  public:
-  explicit Trail(Span<Variable* const> roots) : roots_(roots) {}
+  explicit Trail(Span<Variable* const> roots) : roots_(roots) { steps_.swap(Spare()); }
+  ~Trail() {
+    constexpr size_t kMostKept = 4096;
+    if (steps_.capacity() > kMostKept) return;
+    steps_.clear();
+    steps_.swap(Spare());
+  }
+  Trail(const Trail&) = delete;
+  Trail& operator=(const Trail&) = delete;
   uint32_t Add(const Node& node, uint32_t from) {
     steps_.push_back({node.name(), node.caller, from});
     return static_cast<uint32_t>(steps_.size()) - 1 + Roots();
@@ -248,6 +257,10 @@ class Trail {
     uint32_t from;  // an earlier step, behind the roots
   };
   static constexpr size_t kFirst = 2, kLast = 3;
+  static std::vector<Step>& Spare() {
+    static thread_local std::vector<Step> steps;
+    return steps;
+  }
   static std::string Line(const std::string* caller) { return caller ? " (" + *caller + ")" : ""; }
   uint32_t Roots() const { return static_cast<uint32_t>(roots_.size()); }
   std::string NameRoot(uint32_t i) const {

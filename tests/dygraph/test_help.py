@@ -78,6 +78,8 @@ def test_operator_help(name):
             default, given = attributes[parameter.name].default, parameter.default
             if isinstance(default, float):
                 assert isinstance(given, float) and given == pytest.approx(default, rel=1e-5)
+            elif isinstance(default, list) and any(isinstance(d, float) for d in default):
+                assert given == pytest.approx(default, rel=1e-5)  # the registry has float32
             elif not attributes[parameter.name].is_dtype:
                 assert given == default and type(given) is type(default)
     for slot in info.outputs:

@@ -300,6 +300,20 @@ def test_nan_and_infinity(bad):
     assert np.isnan(linalg.matrix_exp(var(x)).numpy()[1]).all()
 
 
+@pytest.mark.parametrize("at", [(0, 0), (0, 1), (1, 0)])
+def test_a_nan_leaves_no_number_that_depends_on_it(at):
+    """LAPACK passes a NaN over when it seeks pivots: of [[nan, 1], [0, 2]] it inverts a part."""
+    x = np.stack([np.eye(2), [[0.0, 1.0], [0.0, 2.0]]])
+    x[1][at] = np.nan
+    inverse = linalg.inv(var(x)).numpy()
+    assert (inverse[0] == np.eye(2)).all() and np.isnan(inverse[1]).all()
+    solution = linalg.solve(var(x), var(np.ones((2, 2, 1)))).numpy()
+    assert (solution[0] == 1).all() and np.isnan(solution[1]).all()
+    assert np.isnan(linalg.matrix_power(var(x), -2).numpy()[1]).all()
+    assert np.isnan(linalg.det(var(x)).numpy()[1])
+    assert np.isnan([v.numpy()[1] for v in linalg.slogdet(var(x))]).all()
+
+
 @pytest.mark.parametrize("name", "inv det slogdet eigh eigvalsh cholesky matrix_exp".split())
 def test_shapes_are_checked(name):
     with pytest.raises(InvalidArgument, match="square"):

@@ -95,8 +95,7 @@ void AssignAnchors(KernelContext& ctx) {
     }
     for (int64_t t = rows[i]; t < rows[i + 1]; ++t) {
       if (crowd[t]) continue;
-      const auto b = boxes::Box<T>::At(truth + t * 4);
-      boxes.push_back({b.x0 * scale, b.y0 * scale, b.x1 * scale, b.y1 * scale});
+      boxes.push_back(boxes::Box<T>::At(truth + t * 4) * scale);
       sources.push_back(t);
     }
     const Assigned found = Assign(inside, boxes, P::RuleOf(a), P::Random(a) ? &draws : nullptr);

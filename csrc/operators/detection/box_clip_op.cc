@@ -1,5 +1,5 @@
-#include "kernels/parallel.h"
 #include "operators/detection/boxes.h"
+#include "operators/detection/images.h"
 
 namespace dygraph::boxes {
 namespace {
@@ -35,17 +35,16 @@ template <class T>
 struct BoxClipKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &boxes = ctx.In(kInput), &info = ctx.In(kImInfo);
-    const LoDLevels& lod = boxes.lod_levels();
-    const std::vector<int64_t> offsets =
-        lod.empty() ? std::vector<int64_t>{0, boxes.dim(0)} : lod.back();
-    const auto images = static_cast<int64_t>(offsets.size()) - 1;
-    ENFORCE(info.dim(0) == images, InvalidArgument, "ImInfo must have a row for each of the ",
-            images, " images of Input, got shape ", info.dims(),
-            lod.empty() ? ". Without a level of detail all boxes belong to one image" : "");
+    const std::vector<int64_t> offsets = images::OffsetsOf(boxes);
+    const auto count = static_cast<int64_t>(offsets.size()) - 1;
+    ENFORCE(info.dim(0) == count, InvalidArgument, "ImInfo must have a row for each of the ", count,
+            " images of Input, got shape ", info.dims(),
+            boxes.lod_levels().empty() ? ". Without a level of detail all boxes belong to one image"
+                                       : "");
     const int64_t width = Numel(boxes.dims(), 1, boxes.rank());
     const T* from = boxes.data<T>();
     T* to = ctx.Out(kOutput).mutable_data<T>();
-    for (int64_t i = 0; i < images; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       const T* of = info.data<T>() + i * 3;
       const T bottom = std::round(of[0] / of[2]) - 1, right = std::round(of[1] / of[2]) - 1;
       for (int64_t at = offsets[i] * width; at < offsets[i + 1] * width; at += 4)

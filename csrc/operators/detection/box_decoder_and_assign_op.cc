@@ -1,4 +1,3 @@
-#include "kernels/parallel.h"
 #include "operators/detection/boxes.h"
 
 namespace dygraph::boxes {

@@ -31,6 +31,8 @@ struct Box {
   void Write(T* p) const { p[0] = x0, p[1] = y0, p[2] = x1, p[3] = y1; }
   T Width(T unit) const { return x1 - x0 + unit; }
   T Height(T unit) const { return y1 - y0 + unit; }
+  Box operator*(T by) const { return {x0 * by, y0 * by, x1 * by, y1 * by}; }
+  Box operator/(T by) const { return {x0 / by, y0 / by, x1 / by, y1 / by}; }
   // 0 where a corner is on the wrong side.
   T Area(T unit) const { return x1 < x0 || y1 < y0 ? T(0) : Width(unit) * Height(unit); }
   // Inside [0, right] x [0, bottom].

@@ -72,13 +72,8 @@ struct CollectFpnProposalsKernel {
   };
   static std::vector<int64_t> OffsetsOf(const KernelContext& ctx, int k) {
     const Tensor& rois = ctx.In(kMultiRois, k);
-    std::vector<int64_t> ends{0};
-    if (ctx.InputCount(kMultiNum) > 0) {
-      for (int64_t n : Integers(ctx.In(kMultiNum, k), "MultiLevelRoIsNum"))
-        ends.push_back(ends.back() + n);
-      CheckOffsets(ends, rois.dim(0), "MultiLevelRoIsNum");
-      return ends;
-    }
+    if (ctx.InputCount(kMultiNum) > 0)
+      return images::OffsetsOfCounts(ctx.In(kMultiNum, k), "MultiLevelRoIsNum", rois.dim(0));
     const LoDLevels& lod = rois.lod_levels();
     ENFORCE(!lod.empty(), InvalidArgument, "MultiLevelRois must have a level of detail that says ",
             "which image each region lies in, got level ", k, " without one. Give ",
@@ -87,15 +82,15 @@ struct CollectFpnProposalsKernel {
   }
   static void Compute(KernelContext& ctx) {
     std::vector<Region> all;
-    size_t images = 0;
+    size_t count = 0;  // of images
     for (int k = 0; k < ctx.InputCount(kMultiRois); ++k) {
       const std::vector<int64_t> ends = OffsetsOf(ctx, k);
-      ENFORCE(k == 0 || ends.size() - 1 == images, InvalidArgument,
-              "the levels must have the same images, got ", images, " and ", ends.size() - 1);
-      images = ends.size() - 1;
+      ENFORCE(k == 0 || ends.size() - 1 == count, InvalidArgument,
+              "the levels must have the same images, got ", count, " and ", ends.size() - 1);
+      count = ends.size() - 1;
       const T* box = ctx.In(kMultiRois, k).data<T>();
       const T* score = ctx.In(kMultiScores, k).data<T>();
-      for (size_t i = 0; i < images; ++i) {
+      for (size_t i = 0; i < count; ++i) {
         for (int64_t r = ends[i]; r < ends[i + 1]; ++r) {
           ENFORCE(!std::isnan(score[r]), InvalidArgument,
                   "MultiLevelScores must be numbers, got nan in level ", k, ", row ", r);
@@ -109,7 +104,7 @@ struct CollectFpnProposalsKernel {
     if (all.size() > most) all.resize(most);
     std::stable_sort(all.begin(), all.end(),
                      [](const Region& a, const Region& b) { return a.image < b.image; });
-    std::vector<int64_t> ends(images + 1, 0);
+    std::vector<int64_t> ends(count + 1, 0);
     for (const Region& r : all) ++ends[r.image + 1];
     std::partial_sum(ends.begin(), ends.end(), ends.begin());
     if (Tensor* t = ctx.OutOrNull(kFpnRois)) {
@@ -118,11 +113,7 @@ struct CollectFpnProposalsKernel {
       for (const Region& r : all) to = std::copy_n(r.box, 4, to);
       t->SetLoD(LoDLevels{ends});
     }
-    if (Tensor* t = ctx.OutOrNull(kRoisNum)) {
-      t->Allocate({static_cast<int64_t>(images)}, DType::kInt32, ctx.place());
-      for (size_t i = 0; i < images; ++i)
-        t->mutable_data<int32_t>()[i] = static_cast<int32_t>(ends[i + 1] - ends[i]);
-    }
+    images::WriteCounts(ends, ctx.OutOrNull(kRoisNum), ctx.place());
   }
 };
 

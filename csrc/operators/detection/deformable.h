@@ -356,4 +356,104 @@ inline OpDef& AddInputs(OpDef& op, bool masked, bool first) {
   return op;
 }
 
+// P: what an operator says of itself.
+//   static constexpr const char* kType;
+//   static constexpr bool kMasked;  // it has the slot Mask
+template <class P>
+constexpr int kTop = P::kMasked ? kMask + 1 : kMask;  // the slot of Output@GRAD
+
+// All but comment and example.
+template <class P>
+void DefineConv(OpDef& op) {
+  AddInputs(op, P::kMasked, true).Output(kOutput, "Output", "[N, out channels, H', W']");
+  AddAttrs(op)
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOutput, OutDims(ctx, P::kMasked)); })
+      .ShareLoD(kInput)
+      .Grad(CallGradient);
+}
+
+template <class P, class T>
+struct ConvKernel {
+  static void Compute(KernelContext& ctx) { Forward<T>(ctx, P::kMasked); }
+};
+
+template <class P>
+OpDef& AddGradients(OpDef& op) {
+  op.Output(kInput, "Input@GRAD", "shape of Input")
+      .Output(kOffset, "Offset@GRAD", "shape of Offset")
+      .Output(kFilter, "Filter@GRAD", "shape of Filter");
+  if (P::kMasked) op.Output(kMask, "Mask@GRAD", "shape of Mask");
+  return op;
+}
+
+template <class P>
+void SetGradients(InferContext& ctx) {
+  for (int slot = 0; slot < kTop<P>; ++slot) {
+    if (ctx.HasInput(slot)) ctx.SetOutput(slot, ctx.dims(slot));
+  }
+}
+
+template <class P>
+void DefineGrad(OpDef& op) {
+  const std::string text = std::string("The gradients of ") + P::kType +
+                           ": those of a convolution of the moved pixels, passed on to the pixels "
+                           "by their weights and to the offsets by the slopes between pixels.";
+  op.Comment(text.c_str());
+  AddInputs(op, P::kMasked, false).Input(kTop<P>, "Output@GRAD", "shape of Output");
+  AddGradients<P>(op)
+      .AttrsOf(P::kType)
+      .Shape([](InferContext& ctx) {
+        OutDims(ctx, P::kMasked);
+        SetGradients<P>(ctx);
+      })
+      .Grad(CallGradient);
+}
+
+template <class P, class T>
+struct GradKernel {
+  static void Compute(KernelContext& ctx) { Backward<T>(ctx, P::kMasked, kTop<P>); }
+};
+
+template <class P>
+void DefineGradGrad(OpDef& op);
+
+// The policy of gradients of higher order.
+template <class P>
+struct Third {
+  static constexpr int kV = kTop<P> + 1, kTopResult = kTop<P>;
+  static constexpr uint32_t kServes = (1u << (kV + kTop<P>)) - 1;
+  static void Define(OpDef& op) { DefineGradGrad<P>(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    std::vector<higher::Input> list;
+    for (int slot = 0; slot < kTop<P>; ++slot) list.push_back({slot, kV + slot, slot});
+    return list;
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kTop<P>, kTopResult}};
+  }
+  static void Run(higher::Problem& p) { RunHigher(p, P::kMasked); }
+};
+
+template <class P>
+void DefineGradGrad(OpDef& op) {
+  constexpr int kV = Third<P>::kV, kTopResult = Third<P>::kTopResult;
+  const std::string text =
+      std::string("What ") + P::kType + "_grad gives its inputs for directions of its results.";
+  op.Comment(text.c_str());
+  AddInputs(op, P::kMasked, false)
+      .Input(kTop<P>, "Output@GRAD", "shape of Output")
+      .Input(kV + kInput, "Input@GRAD@GRAD", "shape of Input", kDispensable)
+      .Input(kV + kOffset, "Offset@GRAD@GRAD", "shape of Offset", kDispensable)
+      .Input(kV + kFilter, "Filter@GRAD@GRAD", "shape of Filter", kDispensable);
+  if (P::kMasked) op.Input(kV + kMask, "Mask@GRAD@GRAD", "shape of Mask", kDispensable);
+  AddGradients<P>(op)
+      .Output(kTopResult, "Output@GRAD@GRAD", "shape of Output")
+      .AttrsOf(P::kType)
+      .Shape([](InferContext& ctx) {
+        ctx.SetOutput(Third<P>::kTopResult, OutDims(ctx, P::kMasked));
+        SetGradients<P>(ctx);
+      })
+      .Grad(higher::Recipe<Third<P>>);
+}
+
 }  // namespace dygraph::deformable

@@ -3,7 +3,10 @@
 namespace dygraph::deformable {
 namespace {
 
-constexpr bool kMasked = false;
+struct DeformableConvV1 {
+  static constexpr const char* kType = "deformable_conv_v1";
+  static constexpr bool kMasked = false;
+};
 
 void DefineDeformableConvV1(OpDef& op) {
   op.Comment(
@@ -15,100 +18,23 @@ void DefineDeformableConvV1(OpDef& op) {
           ">>> offset = to_variable(np.full((1, 2, 3, 3), 0.5))\n"
           ">>> F.deformable_conv_v1(x, offset, to_variable(np.ones((1, 1, 1, 1)))).tolist()\n"
           "[[[[2.0, 3.0, 1.75], [5.0, 6.0, 3.25], [3.25, 3.75, 2.0]]]]");
-  AddInputs(op, kMasked, true).Output(kOutput, "Output", "[N, out channels, H', W']");
-  AddAttrs(op)
-      .Shape([](InferContext& ctx) { ctx.SetOutput(kOutput, OutDims(ctx, kMasked)); })
-      .ShareLoD(kInput)
-      .Grad(CallGradient);
+  DefineConv<DeformableConvV1>(op);
 }
 
 template <class T>
-struct DeformableConvV1Kernel {
-  static void Compute(KernelContext& ctx) { Forward<T>(ctx, kMasked); }
-};
-
-namespace grad {
-constexpr int kTop = 3;
-
-void DefineDeformableConvV1Grad(OpDef& op) {
-  op.Comment(
-      "The gradients of deformable_conv_v1: those of a convolution of the moved pixels, passed on "
-      "to the "
-      "pixels by their weights and to the offsets by the slopes between pixels.");
-  AddInputs(op, kMasked, false)
-      .Input(kTop, "Output@GRAD", "shape of Output")
-      .Output(kInput, "Input@GRAD", "shape of Input")
-      .Output(kOffset, "Offset@GRAD", "shape of Offset")
-      .Output(kFilter, "Filter@GRAD", "shape of Filter");
-  if (kMasked) op.Output(kMask, "Mask@GRAD", "shape of Mask");
-  op.AttrsOf("deformable_conv_v1")
-      .Shape([](InferContext& ctx) {
-        OutDims(ctx, kMasked);
-        for (int slot = 0; slot < kTop; ++slot) {
-          if (ctx.HasInput(slot)) ctx.SetOutput(slot, ctx.dims(slot));
-        }
-      })
-      .Grad(CallGradient);
-}
-
+using DeformableConvV1Kernel = ConvKernel<DeformableConvV1, T>;
 template <class T>
-struct DeformableConvV1GradKernel {
-  static void Compute(KernelContext& ctx) { Backward<T>(ctx, kMasked, kTop); }
-};
-}  // namespace grad
-
-namespace grad_grad {
-constexpr int kTop = grad::kTop, kV = kTop + 1, kTopResult = kTop;
-
-void DefineDeformableConvV1GradGrad(OpDef& op);
-
-struct DeformableConvV1Third {
-  static constexpr uint32_t kServes = (1u << (kV + kTop)) - 1;
-  static void Define(OpDef& op) { DefineDeformableConvV1GradGrad(op); }
-  static std::vector<higher::Input> Inputs(const KernelContext&) {
-    std::vector<higher::Input> list;
-    for (int slot = 0; slot < kTop; ++slot) list.push_back({slot, kV + slot, slot});
-    return list;
-  }
-  static std::vector<higher::Result> Results(const KernelContext&) { return {{kTop, kTopResult}}; }
-  static void Run(higher::Problem& p) { RunHigher(p, kMasked); }
-};
-
-void DefineDeformableConvV1GradGrad(OpDef& op) {
-  op.Comment("What deformable_conv_v1_grad gives its inputs for directions of its results.");
-  AddInputs(op, kMasked, false)
-      .Input(kTop, "Output@GRAD", "shape of Output")
-      .Input(kV + kInput, "Input@GRAD@GRAD", "shape of Input", kDispensable)
-      .Input(kV + kOffset, "Offset@GRAD@GRAD", "shape of Offset", kDispensable)
-      .Input(kV + kFilter, "Filter@GRAD@GRAD", "shape of Filter", kDispensable);
-  if (kMasked) op.Input(kV + kMask, "Mask@GRAD@GRAD", "shape of Mask", kDispensable);
-  op.Output(kInput, "Input@GRAD", "shape of Input")
-      .Output(kOffset, "Offset@GRAD", "shape of Offset")
-      .Output(kFilter, "Filter@GRAD", "shape of Filter");
-  if (kMasked) op.Output(kMask, "Mask@GRAD", "shape of Mask");
-  op.Output(kTopResult, "Output@GRAD@GRAD", "shape of Output")
-      .AttrsOf("deformable_conv_v1")
-      .Shape([](InferContext& ctx) {
-        ctx.SetOutput(kTopResult, OutDims(ctx, kMasked));
-        for (int slot = 0; slot < kTop; ++slot) {
-          if (ctx.HasInput(slot)) ctx.SetOutput(slot, ctx.dims(slot));
-        }
-      })
-      .Grad(higher::Recipe<DeformableConvV1Third>);
-}
-
+using DeformableConvV1GradKernel = GradKernel<DeformableConvV1, T>;
+using DeformableConvV1Third = Third<DeformableConvV1>;
 template <class T>
 using DeformableConvV1GradGradKernel = higher::SecondKernel<DeformableConvV1Third, T>;
-}  // namespace grad_grad
-using grad_grad::DeformableConvV1Third;
 
 REGISTER_OPERATOR(deformable_conv_v1, DefineDeformableConvV1);
 REGISTER_CPU_KERNEL(deformable_conv_v1, DeformableConvV1Kernel, float, double);
-REGISTER_OPERATOR(deformable_conv_v1_grad, grad::DefineDeformableConvV1Grad);
-REGISTER_CPU_KERNEL(deformable_conv_v1_grad, grad::DeformableConvV1GradKernel, float, double);
-REGISTER_OPERATOR(deformable_conv_v1_grad_grad, grad_grad::DefineDeformableConvV1GradGrad);
-REGISTER_CPU_KERNEL(deformable_conv_v1_grad_grad, grad_grad::DeformableConvV1GradGradKernel, float,
-                    double);
+REGISTER_OPERATOR(deformable_conv_v1_grad, DefineGrad<DeformableConvV1>);
+REGISTER_CPU_KERNEL(deformable_conv_v1_grad, DeformableConvV1GradKernel, float, double);
+REGISTER_OPERATOR(deformable_conv_v1_grad_grad, DefineGradGrad<DeformableConvV1>);
+REGISTER_CPU_KERNEL(deformable_conv_v1_grad_grad, DeformableConvV1GradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(deformable_conv_v1_grad_grad, DeformableConvV1Third);
 
 }  // namespace

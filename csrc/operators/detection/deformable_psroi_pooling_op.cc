@@ -82,7 +82,7 @@ void DefineDeformablePsroiPooling(OpDef& op) {
       .Attr(&DeformablePsroiPoolingAttrs::part_size, "part_size", "rows and columns of Trans",
             EachAtLeast(1))
       .Attr(&DeformablePsroiPoolingAttrs::sample_per_part, "sample_per_part",
-            "samples along each axis of a bin", AtLeast(1))
+            "samples along each axis of a bin", Between(1, kMostSamples))
       .Attr(&DeformablePsroiPoolingAttrs::trans_std, "trans_std", "what Trans is multiplied by")
       .Shape([](InferContext& ctx) {
         const Dims out = OutDims(ctx);

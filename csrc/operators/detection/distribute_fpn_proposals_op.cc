@@ -109,12 +109,8 @@ struct DistributeFpnProposalsKernel {
         for (int64_t r : members[k]) to = std::copy_n(from + r * 4, 4, to);
         t->SetLoD(LoDLevels{offsets[k]});
       }
-      Tensor* num = k < ctx.OutputCount(kMultiNum) ? ctx.OutOrNull(kMultiNum, k) : nullptr;
-      if (!num) continue;
-      const auto images = static_cast<int64_t>(ends.size()) - 1;
-      num->Allocate({images}, DType::kInt32, ctx.place());
-      for (int64_t i = 0; i < images; ++i)
-        num->mutable_data<int32_t>()[i] = static_cast<int32_t>(offsets[k][i + 1] - offsets[k][i]);
+      if (k < ctx.OutputCount(kMultiNum))
+        images::WriteCounts(offsets[k], ctx.OutOrNull(kMultiNum, k), ctx.place());
     }
     if (Tensor* t = ctx.OutOrNull(kRestoreIndex)) {
       t->Allocate({rows, 1}, DType::kInt32, ctx.place());

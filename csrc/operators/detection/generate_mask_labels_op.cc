@@ -51,10 +51,13 @@ void DefineGenerateMaskLabels(OpDef& op) {
         CheckTruth(ctx, kRois, {kLabels}, kImInfo, -1);
         ENFORCE(segms.rank() == 2 && (segms[1] == 2 || segms[1] < 0), InvalidArgument,
                 "GtSegms must be points [points, 2], got shape ", segms);
-        ENFORCE(crowd.rank() >= 1 && classes.rank() >= 1 &&
+        auto of_objects = [](const Dims& d) {
+          return d.rank() >= 1 && (d.HasUnknown() || Numel(d) == d[0]);
+        };
+        ENFORCE(of_objects(crowd) && of_objects(classes) &&
                     (crowd[0] == classes[0] || !BothKnown(crowd[0], classes[0])),
-                InvalidArgument, "IsCrowd and GtClasses must have one number of objects, got ",
-                crowd, " and ", classes);
+                InvalidArgument, "IsCrowd and GtClasses must be [objects, 1], got ", crowd, " and ",
+                classes);
         CheckType(ctx, kGtSegms, kRois);
         CheckType(ctx, kImInfo, kRois);
         if (ctx.runtime()) return;
@@ -200,8 +203,7 @@ struct GenerateMaskLabelsKernel {
         truth.push_back(objects.back().box);
       }
       auto add = [&](int64_t r) {
-        const auto b = boxes::Box<T>::At(rois + r * 4);
-        taken.push_back({b.x0 / scale, b.y0 / scale, b.x1 / scale, b.y1 / scale});
+        taken.push_back(boxes::Box<T>::At(rois + r * 4) / scale);
         found.insert(found.end(), rois + r * 4, rois + r * 4 + 4);
         rows.push_back(static_cast<int32_t>(r - regions[i]));
         masks.resize(masks.size() + static_cast<size_t>(a.num_classes * size), -1);

@@ -112,8 +112,6 @@ struct GenerateProposalLabelsKernel {
   std::vector<T> rois, targets, weights, overlap;
   std::vector<int32_t> labels;
 
-  static Box Scaled(const Box& b, T by) { return {b.x0 * by, b.y0 * by, b.x1 * by, b.y1 * by}; }
-
   // The true boxes, then the proposals, all before scaling.
   static std::vector<Box> Regions(const KernelContext& ctx, const std::vector<Box>& truth,
                                   int64_t begin, int64_t end, T scale) {
@@ -124,7 +122,7 @@ struct GenerateProposalLabelsKernel {
     for (int64_t r = begin; r < end; ++r) {
       const Box b = Box::At(from + r * 4);
       if (cascade && !(b.Width(T(1)) > T(0) && b.Height(T(1)) > T(0) && most[r] < T(1))) continue;
-      list.push_back({b.x0 / scale, b.y0 / scale, b.x1 / scale, b.y1 / scale});
+      list.push_back(b / scale);
     }
     if (cascade && list.size() == truth.size()) list.push_back({0, 0, 0, 0});
     return list;
@@ -160,7 +158,7 @@ struct GenerateProposalLabelsKernel {
     for (size_t k = 0; k < objects.size(); ++k) {
       const Box& region = regions[objects[k]];
       T corners[4];
-      Scaled(region, scale).Write(corners);
+      (region * scale).Write(corners);
       rois.insert(rois.end(), corners, corners + 4);
       overlap.push_back(most[objects[k]]);
       const int64_t label = k < found ? classes[matched[k]] : 0;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "op/op_registry.h"
+#include "operators/arguments.h"
 
 namespace dygraph::images {
 
@@ -29,6 +29,28 @@ inline const std::vector<int64_t>& OffsetsFor(const Tensor& t, const char* slot,
           " images, got ", count < 0 ? "none" : std::to_string(count),
           ". Give it with to_variable(value, lod=[[0, 2, 5]])");
   return lod.back();
+}
+
+// The same by counts; InvalidArgument unless they are those of `rows` rows.
+inline std::vector<int64_t> OffsetsOfCounts(const Tensor& counts, const char* slot, int64_t rows) {
+  std::vector<int64_t> offsets{0};
+  for (int64_t n : Integers(counts, slot)) {
+    ENFORCE(n >= 0 && n <= rows, InvalidArgument, slot, " must be counts in [0, ", rows,
+            "], the number of rows, got ", n);
+    offsets.push_back(offsets.back() + n);
+  }
+  ENFORCE(offsets.back() == rows, InvalidArgument, slot, " must sum to the ", rows, " rows, got ",
+          offsets.back());
+  return offsets;
+}
+
+// The counts, int32 [images]. No output: nothing.
+inline void WriteCounts(const std::vector<int64_t>& offsets, Tensor* out, Place place) {
+  if (!out) return;
+  const auto images = static_cast<int64_t>(offsets.size()) - 1;
+  out->Allocate({images}, DType::kInt32, place);
+  int32_t* to = out->mutable_data<int32_t>();
+  for (int64_t i = 0; i < images; ++i) to[i] = static_cast<int32_t>(offsets[i + 1] - offsets[i]);
 }
 
 }  // namespace dygraph::images

@@ -79,10 +79,10 @@ struct MatrixNmsKernel {
     const auto& a = ctx.attrs<MatrixNmsAttrs>();
     const Tensor &boxes = ctx.In(kBBoxes), &scores = ctx.In(kScores);
     const int64_t n = boxes.dim(0), count = boxes.dim(1), classes = scores.dim(1);
-    std::vector<Found<T>> images(n);
+    std::vector<Found<T>> all(n);
     for (int64_t image = 0; image < n; ++image) {
       const T* box = boxes.data<T>() + image * count * 4;
-      Found<T>& found = images[image];
+      Found<T>& found = all[image];
       for (int64_t c = 0; c < classes; ++c) {
         if (c == a.background_label) continue;
         const T* score = scores.data<T>() + (image * classes + c) * count;
@@ -95,14 +95,11 @@ struct MatrixNmsKernel {
                 {c, order[i], decayed[i], box + order[i] * 4, image * count + order[i]});
         }
       }
-      std::stable_sort(found.begin(), found.end(),
-                       [](const auto& x, const auto& y) { return x.score > y.score; });
-      if (a.keep_top_k >= 0 && static_cast<int64_t>(found.size()) > a.keep_top_k)
-        found.resize(a.keep_top_k);
+      BestFirst(a.keep_top_k, &found);
     }
-    Write(ctx, images, 4, false);
-    WriteIndex(ctx, images);
-    WriteCounts(ctx, kRoisNum, images);
+    Write(ctx, all, 4, false);
+    WriteIndex(ctx, all);
+    images::WriteCounts(Offsets(all), ctx.OutOrNull(kRoisNum), ctx.place());
   }
 };
 

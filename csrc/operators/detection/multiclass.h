@@ -3,6 +3,7 @@
 #pragma once
 
 #include "operators/detection/boxes.h"
+#include "operators/detection/images.h"
 #include "operators/detection/polygons.h"
 
 namespace dygraph::detections {
@@ -75,14 +76,20 @@ std::vector<int64_t> Suppress(const std::vector<int64_t>& order, const T* boxes,
   });
 }
 
-// The best `most` of an image, by class. The order of equals is that of their classes and then
-// that in which they were found.
+// The best `most` of an image, -1: all, by score.
+template <class T>
+void BestFirst(int32_t most, Found<T>* found) {
+  std::stable_sort(found->begin(), found->end(),
+                   [](const auto& x, const auto& y) { return x.score > y.score; });
+  if (most >= 0 && static_cast<int64_t>(found->size()) > most) found->resize(most);
+}
+
+// The same by class. The order of equals is that of their classes and then that in which they were
+// found.
 template <class T>
 void KeepBest(int32_t most, Found<T>* found) {
   if (most < 0 || static_cast<int64_t>(found->size()) <= most) return;
-  std::stable_sort(found->begin(), found->end(),
-                   [](const auto& x, const auto& y) { return x.score > y.score; });
-  found->resize(most);
+  BestFirst(most, found);
   std::stable_sort(found->begin(), found->end(),
                    [](const auto& x, const auto& y) { return x.label < y.label; });
 }
@@ -131,16 +138,6 @@ void WriteIndex(KernelContext& ctx, const std::vector<Found<T>>& images) {
     for (const Detection<T>& d : found) *to++ = static_cast<int32_t>(d.index);
   }
   out->SetLoD(LoDLevels{offsets});
-}
-
-// How many there are of each image, int32 [N].
-template <class T>
-void WriteCounts(KernelContext& ctx, int slot, const std::vector<Found<T>>& images) {
-  Tensor* out = ctx.OutOrNull(slot);
-  if (!out) return;
-  out->Allocate({static_cast<int64_t>(images.size())}, DType::kInt32, ctx.place());
-  for (size_t i = 0; i < images.size(); ++i)
-    out->mutable_data<int32_t>()[i] = static_cast<int32_t>(images[i].size());
 }
 
 }  // namespace dygraph::detections

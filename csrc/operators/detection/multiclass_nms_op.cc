@@ -1,5 +1,4 @@
 #include "kernels/parallel.h"
-#include "operators/arguments.h"
 #include "operators/detection/multiclass.h"
 
 // multiclass_nms, and with the numbers of the boxes multiclass_nms2 and multiclass_nms3.
@@ -124,14 +123,7 @@ std::vector<int64_t> RowsOf(const KernelContext& ctx, const Tensor& boxes) {
             "Give it with to_variable(value, lod=[[0, 2, 5]])");
     return lod.back();
   }
-  std::vector<int64_t> offsets{0};
-  for (int64_t count : Integers(ctx.In(kRoisNum), "RoisNum")) {
-    ENFORCE(count >= 0, OutOfRange, "RoisNum must hold numbers of rows, got ", count);
-    offsets.push_back(AddSizes(offsets.back(), std::min(count, boxes.dim(0) + 1)));
-  }
-  ENFORCE(offsets.back() == boxes.dim(0), InvalidArgument, "RoisNum must sum to the ", boxes.dim(0),
-          " rows of BBoxes, got ", offsets.back());
-  return offsets;
+  return images::OffsetsOfCounts(ctx.In(kRoisNum), "RoisNum", boxes.dim(0));
 }
 
 template <class T>
@@ -149,7 +141,7 @@ struct MulticlassNmsKernel {
     } else {
       for (int64_t i = 0; i <= boxes.dim(0); ++i) offsets.push_back(i * boxes.dim(1));
     }
-    std::vector<Found<T>> images(offsets.size() - 1);
+    std::vector<Found<T>> found(offsets.size() - 1);
     auto in_image = [&](int64_t image) {
       const int64_t first = offsets[image], count = offsets[image + 1] - first;
       const int64_t box_stride = by_row ? classes * 4 : size, score_stride = by_row ? classes : 1;
@@ -163,26 +155,26 @@ struct MulticlassNmsKernel {
             a.normalized ? T(0) : T(1));
         if (by_row) std::sort(kept.begin(), kept.end());
         for (int64_t i : kept) {
-          images[image].push_back({c, i, s[i * score_stride], b + i * box_stride,
-                                   by_row ? (first + i) * classes + c : first + i});
+          found[image].push_back({c, i, s[i * score_stride], b + i * box_stride,
+                                  by_row ? (first + i) * classes + c : first + i});
         }
       }
-      KeepBest(a.keep_top_k, &images[image]);
+      KeepBest(a.keep_top_k, &found[image]);
       if (by_row) {
-        std::stable_sort(images[image].begin(), images[image].end(),
+        std::stable_sort(found[image].begin(), found[image].end(),
                          [](const auto& x, const auto& y) {
                            return x.label < y.label || (x.label == y.label && x.box < y.box);
                          });
       }
     };
-    const auto n = static_cast<int64_t>(images.size());
+    const auto n = static_cast<int64_t>(found.size());
     kernels::ParallelRows(n, n ? scores.numel() / n * 64 : 0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) in_image(i);
     });
     const size_t outputs = ctx.call().op->outputs.size();
-    Write(ctx, images, size, outputs == 1);
-    if (outputs > 1) WriteIndex(ctx, images);
-    if (outputs > 2) WriteCounts(ctx, kNmsRoisNum, images);
+    Write(ctx, found, size, outputs == 1);
+    if (outputs > 1) WriteIndex(ctx, found);
+    if (outputs > 2) images::WriteCounts(Offsets(found), ctx.OutOrNull(kNmsRoisNum), ctx.place());
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "operators/arguments.h"
 #include "operators/detection/boxes.h"
+#include "operators/detection/images.h"
 #include "platform/interrupt.h"
 
 namespace dygraph::proposals {
@@ -141,11 +142,11 @@ Found<T> OfImage(const KernelContext& ctx, const Attrs& a, int64_t image, T heig
 template <class T>
 void Compute(KernelContext& ctx, const Attrs& a, bool has_scale) {
   for (int slot : {kScores, kDeltas, kImage, kAnchors, kVariances}) CheckNumbers<T>(ctx, slot);
-  const int64_t images = ctx.In(kScores).dim(0), numbers = has_scale ? 3 : 2;
+  const int64_t count = ctx.In(kScores).dim(0), numbers = has_scale ? 3 : 2;
   const T* image = ctx.In(kImage).data<T>();
   std::vector<int64_t> ends{0};
   Found<T> all;
-  for (int64_t i = 0; i < images; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     CheckInterrupt();
     const T* info = image + i * numbers;
     ENFORCE(info[0] > 0 && info[1] > 0 && (!has_scale || info[2] > 0), InvalidArgument, "Input(",
@@ -168,14 +169,10 @@ void Compute(KernelContext& ctx, const Attrs& a, bool has_scale) {
     std::copy(all.scores.begin(), all.scores.end(), t->mutable_data<T>());
     t->SetLoD(LoDLevels{ends});
   }
-  if (Tensor* t = ctx.OutOrNull(kNum)) {
-    t->Allocate({images}, DType::kInt32, ctx.place());
-    for (int64_t i = 0; i < images; ++i)
-      t->mutable_data<int32_t>()[i] = static_cast<int32_t>(ends[i + 1] - ends[i]);
-  }
+  images::WriteCounts(ends, ctx.OutOrNull(kNum), ctx.place());
   Tensor* lod = ctx.call().op->outputs.size() > kLoD ? ctx.OutOrNull(kLoD) : nullptr;
   if (!lod) return;
-  lod->Allocate({images}, DType::kInt64, ctx.place());
+  lod->Allocate({count}, DType::kInt64, ctx.place());
   std::copy(ends.begin() + 1, ends.end(), lod->mutable_data<int64_t>());
 }
 

@@ -120,7 +120,7 @@ void DefinePrroiPool(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckTypes(ctx);
+        CheckTypes(ctx, kX, kROIs);
         InferShape<Precise>(ctx);
       })
       .ShareLoD(kROIs)

@@ -70,7 +70,7 @@ void DefinePsroiPool(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckTypes(ctx);
+        CheckTypes(ctx, kX, kROIs);
         InferShape<ByPosition>(ctx);
       })
       .ShareLoD(kROIs)

@@ -176,10 +176,4 @@ void DefineSpread(OpDef& op) {
       });
 }
 
-// ROIs must have the type of X; integers beside them may have any.
-inline void CheckTypes(InferContext& ctx) {
-  ENFORCE(ctx.dtype(kX) == ctx.dtype(kROIs), Type, "X and ROIs must be of one type, got ",
-          ctx.dtype(kX), " and ", ctx.dtype(kROIs), ". Convert with astype()");
-}
-
 }  // namespace dygraph::rois

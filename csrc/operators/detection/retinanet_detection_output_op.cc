@@ -95,8 +95,7 @@ struct RetinanetDetectionOutputKernel {
           const Box b = CenterSize::Of(Box::At(anchors + i / classes * 4), T(1))
                             .Moved({d[0], d[1], d[2], d[3]})
                             .Corners(T(1));
-          const Box cut =
-              Box{b.x0 / of[2], b.y0 / of[2], b.x1 / of[2], b.y1 / of[2]}.Clipped(right, bottom);
+          const Box cut = (b / of[2]).Clipped(right, bottom);
           boxes[image][i % classes].insert(boxes[image][i % classes].end(),
                                            {cut.x0, cut.y0, cut.x1, cut.y1});
           scores[image][i % classes].push_back(score[i]);
@@ -111,10 +110,7 @@ struct RetinanetDetectionOutputKernel {
                                               static_cast<T>(a.nms_eta), T(1)))
           images[image].push_back({c + 1, i, score[i], box + i * 4, i});
       }
-      std::stable_sort(images[image].begin(), images[image].end(),
-                       [](const auto& x, const auto& y) { return x.score > y.score; });
-      if (a.keep_top_k >= 0 && static_cast<int64_t>(images[image].size()) > a.keep_top_k)
-        images[image].resize(a.keep_top_k);
+      BestFirst(a.keep_top_k, &images[image]);
     }
     Write(ctx, images, 4, false);
   }

@@ -42,8 +42,9 @@ struct Align {
         from = std::max(from, std::floor((T(-1) - first) / step) - T(2));
         to = std::min(to, std::ceil((end - first) / step) + T(2));
       }
-      for (T k = from; k < to; ++k) {
-        T at = first + (k + T(0.5)) * step;
+      const auto stop = static_cast<int64_t>(to);  // a float above 2^24 would not count
+      for (auto k = static_cast<int64_t>(from); k < stop; ++k) {
+        T at = first + (static_cast<T>(k) + T(0.5)) * step;
         if (!(at >= T(-1) && at <= end)) continue;
         at = std::max(at, T(0));
         const auto pixel = static_cast<int64_t>(at);
@@ -87,13 +88,14 @@ void DefineRoiAlign(OpDef& op) {
       .Attr(&RoiAlignAttrs::pooled_width, "pooled_width", "columns of bins", AtLeast(1))
       .Attr(
           &RoiAlignAttrs::sampling_ratio, "sampling_ratio",
-          "samples along each axis of a bin; 0 or less: as many as the bin has pixels, rounded up")
+          "samples along each axis of a bin; 0 or less: as many as the bin has pixels, rounded up",
+          Between(std::numeric_limits<int32_t>::min(), kMostSamples))
       .Attr(&RoiAlignAttrs::aligned, "aligned",
             "pixels have their middles at halves, and no region is widened to a pixel")
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckTypes(ctx);
+        CheckTypes(ctx, kX, kROIs);
         InferShape<Align>(ctx);
       })
       .ShareLoD(kROIs)

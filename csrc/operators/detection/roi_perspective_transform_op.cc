@@ -20,8 +20,7 @@ void CheckCall(InferContext& ctx, int x, int rois) {
   const Dims& d = ctx.dims(rois);
   ENFORCE(d.rank() == 2 && (d[1] == 8 || d[1] < 0), InvalidArgument,
           "ROIs must be quadrilaterals [regions, 8], got shape ", d);
-  ENFORCE(ctx.dtype(x) == ctx.dtype(rois), Type, "X and ROIs must be of one type, got ",
-          ctx.dtype(x), " and ", ctx.dtype(rois), ". Convert with astype()");
+  CheckTypes(ctx, x, rois);
 }
 
 void DefineRoiPerspectiveTransform(OpDef& op) {

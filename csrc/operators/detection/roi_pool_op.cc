@@ -14,8 +14,7 @@ struct RoiPoolAttrs {
 
 void CheckCall(const InferContext& ctx) {
   CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
-  ENFORCE(ctx.dtype(kX) == ctx.dtype(kROIs), Type, "X and ROIs must be of one type, got ",
-          ctx.dtype(kX), " and ", ctx.dtype(kROIs), ". Convert with astype()");
+  CheckTypes(ctx, kX, kROIs);
 }
 
 Dims OutDims(const InferContext& ctx) {
@@ -154,6 +153,16 @@ void ForPixels(const KernelContext& ctx, const Dims& x, const F& f) {
   });
 }
 
+// Argmax must be of the regions and the channels of X.
+void CheckArgmaxShape(const InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &rois = ctx.dims(kROIs), &argmax = ctx.dims(kArgmax);
+  CheckShapes(x, rois);
+  auto fits = [](int64_t a, int64_t b) { return a == b || !BothKnown(a, b); };
+  ENFORCE(argmax.rank() == 4 && fits(argmax[0], rois[0]) && fits(argmax[1], x[1]), InvalidArgument,
+          "Argmax must be [regions, C, bins, bins] for X ", x, " and ROIs ", rois, ", got shape ",
+          argmax);
+}
+
 OpDef& AddInputs(OpDef& op, int x_flags) {
   return op.Input(kX, "X", "as of the forward call", x_flags)
       .Input(kROIs, "ROIs", "as of the forward call")
@@ -171,7 +180,7 @@ void DefineRoiPoolGrad(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kTop)
       .Shape([](InferContext& ctx) {
-        CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
+        CheckArgmaxShape(ctx);
         ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kTop));
       })
       .Grad([](GradBuilder& g) {
@@ -195,7 +204,7 @@ struct RoiPoolGradKernel {
 }  // namespace grad
 
 namespace grad_grad {
-constexpr int kArgmax = 4, kResult = 0;
+constexpr int kArgmax = grad::kArgmax, kResult = 0;
 
 void DefineRoiPoolGradGrad(OpDef& op) {
   op.Comment("The pixels of V that Argmax names, 0 for bins without one.")
@@ -208,7 +217,7 @@ void DefineRoiPoolGradGrad(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kX)
       .Shape([](InferContext& ctx) {
-        CheckShapes(ctx.dims(kX), ctx.dims(kROIs));
+        grad::CheckArgmaxShape(ctx);
         ctx.SetOutput(kResult, ctx.dims(kArgmax), ctx.dtype(kX));
       })
       .Grad([](GradBuilder& g) {

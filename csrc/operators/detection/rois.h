@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/detection/images.h"
 
 namespace dygraph::rois {
 
@@ -16,6 +18,14 @@ inline void CheckShapes(const Dims& x, const Dims& rois, const char* slot = "ROI
   ENFORCE(x.rank() == 4, InvalidArgument, "X must be images [N, C, H, W], got shape ", x);
   ENFORCE(rois.rank() == 2 && (rois[1] == 4 || rois[1] < 0), InvalidArgument, slot,
           " must be boxes [regions, 4], got shape ", rois);
+}
+
+constexpr int32_t kMostSamples = 1000;  // along an axis of a bin; more would run for hours
+
+// ROIs must have the type of X; integers beside them may have any.
+inline void CheckTypes(const InferContext& ctx, int x, int rois) {
+  ENFORCE(ctx.dtype(x) == ctx.dtype(rois), Type, "X and ROIs must be of one type, got ",
+          ctx.dtype(x), " and ", ctx.dtype(rois), ". Convert with astype()");
 }
 
 inline AttrCheck Scale() {
@@ -38,15 +48,7 @@ inline std::vector<int64_t> Offsets(const KernelContext& ctx, int rois, int coun
   const int64_t rows = ctx.In(rois).dim(0);
   if (counts >= 0 && ctx.HasInput(counts)) {
     const char* name = ctx.call().op->inputs[counts].name.c_str();
-    std::vector<int64_t> ends{0};
-    for (int64_t n : Integers(ctx.In(counts), name)) {
-      ENFORCE(n >= 0 && n <= rows, InvalidArgument, name, " must be counts in [0, ", rows,
-              "], the number of regions, got ", n);
-      ends.push_back(ends.back() + n);
-    }
-    ENFORCE(ends.back() == rows, InvalidArgument, name, " must sum to the ", rows, " regions, got ",
-            ends.back());
-    return ends;
+    return images::OffsetsOfCounts(ctx.In(counts), name, rows);
   }
   if (offsets >= 0 && ctx.HasInput(offsets)) {
     std::vector<int64_t> ends = Integers(ctx.In(offsets), "RoisLod");

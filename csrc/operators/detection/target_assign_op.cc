@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include "kernels/parallel.h"
-#include "operators/arguments.h"
 #include "operators/detection/images.h"
 
 namespace dygraph {

@@ -8,6 +8,7 @@
 #include "kernels/philox.h"
 #include "operators/arguments.h"
 #include "operators/detection/boxes.h"
+#include "operators/detection/images.h"
 #include "platform/interrupt.h"
 
 namespace dygraph::targets {
@@ -47,14 +48,7 @@ inline void Sample(int64_t most, Draws* draws, std::vector<int64_t>* list,
 
 // The rows of each image; InvalidArgument unless there are `images` of them.
 inline const std::vector<int64_t>& RowsByImage(const KernelContext& ctx, int slot, int64_t images) {
-  const LoDLevels& lod = ctx.In(slot).lod_levels();
-  const std::string& name = ctx.call().op->inputs[slot].name;
-  ENFORCE(!lod.empty(), InvalidArgument, name, " must have a level of detail that says which rows ",
-          "are those of each image, got shape ", ctx.In(slot).dims(),
-          " without one. Give to_variable(lod=...)");
-  ENFORCE(static_cast<int64_t>(lod.back().size()) - 1 == images, InvalidArgument, name,
-          " must have the rows of ", images, " images, got those of ", lod.back().size() - 1);
-  return lod.back();
+  return images::OffsetsFor(ctx.In(slot), ctx.call().op->inputs[slot].name.c_str(), images);
 }
 
 template <class T>

@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/decompose.h"
 
 // eigh and eigvalsh.
 namespace dygraph::linalg {
@@ -81,53 +79,6 @@ void DefineEigvalsh(OpDef& op) {
       });
 }
 
-// Vectors go to `v`, unless it is nullptr.
-template <class T>
-void Decompose(const Tensor& x, bool lower, T* w, T* v) {
-  const Stack s = SquareOf(x.dims());
-  const int64_t n = s.n;
-  if (s.count * n == 0) return;
-  struct Memory {
-    Memory(int64_t n, int64_t size, int64_t integers)
-        : a(n * n), work(size), w(n), integers(integers) {}
-    lapack::Numbers<T> a, work, w;
-    lapack::Integers integers;
-  };
-  const char job = v ? 'V' : 'N', uplo = lower ? 'U' : 'L';  // the transpose of the triangle
-  T ask = 0;
-  lapack::Integers asked(1);
-  asked.Clear(1);
-  lapack::Syevd<T>(job, uplo, n, nullptr, nullptr, &ask, -1, asked, -1);
-  const auto size = static_cast<int64_t>(ask);
-  const int64_t integers = asked[0];
-  std::vector<int64_t> infos(s.count);
-  ForEach(
-      s.count, (v ? 9 : 2) * Cube(s), [&] { return std::make_unique<Memory>(n, size, integers); },
-      [&](int64_t i, Memory& memory) {
-        T *a = memory.a.data(), sum = 0;
-        for (int64_t r = 0; r < n; ++r) {
-          const int64_t first = lower ? 0 : r, last = lower ? r + 1 : n;
-          const T* row = x.data<T>() + (i * n + r) * n;
-          for (int64_t c = first; c < last; ++c) {
-            a[r * n + c] = row[c];
-            sum += row[c] * T(0);
-          }
-        }
-        if (sum != T(0)) {  // NaN or infinity
-          infos[i] = -1;
-          return;
-        }
-        infos[i] = lapack::Syevd(job, uplo, n, a, w ? w + i * n : memory.w.data(),
-                                 memory.work.data(), size, memory.integers, integers);
-        if (v) TransposeInto(a, n, n, v + i * n * n);
-      });
-  const int64_t i = FirstOf(infos);
-  if (i < 0) return;
-  ENFORCE(infos[i] > 0, InvalidArgument, "X must be finite, but ", NameOf(s, i),
-          " has NaN or infinity");
-  THROW(InvalidArgument, "the eigenvalues of X did not converge in ", NameOf(s, i));
-}
-
 template <class T>
 T* DataOf(Tensor* tensor) {
   return tensor ? tensor->mutable_data<T>() : nullptr;
@@ -136,16 +87,18 @@ T* DataOf(Tensor* tensor) {
 template <class T>
 struct EighKernel {
   static void Compute(KernelContext& ctx) {
-    Decompose<T>(ctx.In(kX), ctx.attrs<EighAttrs>().UPLO == "L",
-                 DataOf<T>(ctx.OutOrNull(kEigenvalues)), DataOf<T>(ctx.OutOrNull(kEigenvectors)));
+    DecomposeSymmetric<T>(ctx.In(kX), ctx.attrs<EighAttrs>().UPLO == "L",
+                          DataOf<T>(ctx.OutOrNull(kEigenvalues)),
+                          DataOf<T>(ctx.OutOrNull(kEigenvectors)));
   }
 };
 
 template <class T>
 struct EigvalshKernel {
   static void Compute(KernelContext& ctx) {
-    Decompose<T>(ctx.In(kX), ctx.attrs<EigvalshAttrs>().uplo == "L",
-                 DataOf<T>(ctx.OutOrNull(kEigenvalues)), DataOf<T>(ctx.OutOrNull(kEigenvectors)));
+    DecomposeSymmetric<T>(ctx.In(kX), ctx.attrs<EigvalshAttrs>().uplo == "L",
+                          DataOf<T>(ctx.OutOrNull(kEigenvalues)),
+                          DataOf<T>(ctx.OutOrNull(kEigenvectors)));
   }
 };
 

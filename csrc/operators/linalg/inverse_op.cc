@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "operators/linalg/linalg.h"
 
 namespace dygraph::linalg {
@@ -26,34 +24,10 @@ void DefineInverse(OpDef& op) {
 }
 
 template <class T>
-struct Memory {
-  explicit Memory(int64_t n, int64_t work) : pivots(n), size(work), work(work) {}
-  lapack::Integers pivots;
-  int64_t size;
-  lapack::Numbers<T> work;
-};
-
-template <class T>
 struct InverseKernel {
   static void Compute(KernelContext& ctx) {
-    const Stack s = SquareOf(ctx.In(kInput).dims(), "Input");
-    const T* x = ctx.In(kInput).data<T>();
-    T* to = ctx.Out(kOutput).mutable_data<T>();
-    if (s.count * s.n == 0) return;
-    const int64_t size = s.n * s.n;
-    std::vector<int64_t> infos(s.count);
-    const int64_t work = lapack::GetriWork<T>(s.n);
-    // the inverse of the transpose is the transpose of the inverse, so the order does not matter
-    ForEach(
-        s.count, 2 * Cube(s), [&] { return std::make_unique<Memory<T>>(s.n, work); },
-        [&](int64_t i, Memory<T>& memory) {
-          T* a = to + i * size;
-          std::memcpy(a, x + i * size, size * sizeof(T));
-          infos[i] = lapack::Getrf(s.n, s.n, a, memory.pivots);
-          if (infos[i] == 0)
-            infos[i] = lapack::Getri(s.n, a, memory.pivots, memory.work.data(), memory.size);
-        });
-    EnforceRegular(s, infos, "Input");
+    const Tensor& x = ctx.In(kInput);
+    Invert(SquareOf(x.dims(), "Input"), x.data<T>(), "Input", ctx.Out(kOutput).mutable_data<T>());
   }
 };
 

@@ -1,6 +1,6 @@
 #include "operators/linalg/linalg.h"
 
-#include <cmath>
+#include <cstring>
 
 namespace dygraph::linalg {
 
@@ -33,13 +33,6 @@ int64_t FirstOf(const std::vector<int64_t>& infos) {
   return -1;
 }
 
-void EnforceRegular(const Stack& s, const std::vector<int64_t>& infos, const char* slot) {
-  const int64_t i = FirstOf(infos);
-  if (i < 0) return;
-  THROW(InvalidArgument, slot, " must be regular, but ", NameOf(s, i), " is singular: pivot ",
-        infos[i] - 1, " is 0");
-}
-
 template <class T>
 void EnforceFinite(const Stack& s, const T* x, const char* slot) {
   const int64_t size = s.m * s.n;
@@ -57,6 +50,34 @@ void EnforceFinite(const Stack& s, const T* x, const char* slot) {
 }
 template void EnforceFinite(const Stack&, const float*, const char*);
 template void EnforceFinite(const Stack&, const double*, const char*);
+
+template <class T>
+void Invert(const Stack& s, const T* x, const char* slot, T* to) {
+  const int64_t n = s.n, size = n * n;
+  if (s.count * n == 0) return;
+  struct Memory {
+    Memory(int64_t n, int64_t size) : pivots(n), work(size) {}
+    lapack::Integers pivots;
+    lapack::Numbers<T> work;
+  };
+  const int64_t work = lapack::GetriWork<T>(n);
+  std::vector<int64_t> infos(s.count);
+  // the inverse of the transpose is the transpose of the inverse, so the order does not matter
+  ForEach(
+      s.count, 2 * Cube(s), [&] { return std::make_unique<Memory>(n, work); },
+      [&](int64_t i, Memory& memory) {
+        T* a = to + i * size;
+        std::memcpy(a, x + i * size, size * sizeof(T));
+        infos[i] = lapack::Getrf(n, n, a, memory.pivots);
+        if (infos[i] == 0) infos[i] = lapack::Getri(n, a, memory.pivots, memory.work.data(), work);
+      });
+  const int64_t i = FirstOf(infos);
+  if (i < 0) return;
+  THROW(InvalidArgument, slot, " must be regular, but ", NameOf(s, i), " is singular: pivot ",
+        infos[i] - 1, " is 0");
+}
+template void Invert(const Stack&, const float*, const char*, float*);
+template void Invert(const Stack&, const double*, const char*, double*);
 
 // Recipes
 // ------------------------------------------------------------------------------------------

@@ -32,10 +32,13 @@ Stack SquareOf(const Dims& x, const char* slot = "X");
 std::string NameOf(const Stack& s, int64_t i);
 // Index of the first that is not 0; -1: all are.
 int64_t FirstOf(const std::vector<int64_t>& infos);
-void EnforceRegular(const Stack& s, const std::vector<int64_t>& infos, const char* slot);
 // The first of NaN and infinity would make LAPACK's iterations fail or not end.
 template <class T>
 void EnforceFinite(const Stack& s, const T* x, const char* slot);
+
+// to = x^-1 of each matrix; one that is singular raises.
+template <class T>
+void Invert(const Stack& s, const T* x, const char* slot, T* to);
 
 // body(i) for each matrix, some on each thread, each worth `cost` multiplications. `make()` gives
 // each thread's working memory, which body takes too.

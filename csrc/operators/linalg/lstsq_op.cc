@@ -27,8 +27,11 @@ void InferLstsq(InferContext& ctx) {
           ctx.dims(kX), " and Y ", ctx.dims(kY));
   const std::string& driver = ctx.attrs<LstsqAttrs>().driver;
   ctx.SetOutput(kSolution, s.With({s.n, y.n}));
-  const bool over = s.m > s.n || !BothKnown(s.m, s.n);
-  ctx.SetOutput(kResiduals, over ? s.With({y.n}) : Dims{0});
+  const bool open = !BothKnown(s.m, s.n);
+  ENFORCE(!open || s.batch.rank() == 0, InvalidArgument,
+          "X of several matrices must have known sizes, which decide the axes of Residuals, got ",
+          ctx.dims(kX));
+  ctx.SetOutput(kResiduals, open ? Dims{-1} : s.m > s.n ? s.With({y.n}) : Dims{0});
   ctx.SetOutput(kRank, SaysRank(driver) ? s.batch : Dims{0}, DType::kInt32);
   ctx.SetOutput(kSingularValues, SaysValues(driver) ? s.With({s.k()}) : Dims{0});
 }
@@ -145,7 +148,7 @@ struct LstsqKernel {
       asked.Clear(1);
       const int64_t some = std::max<int64_t>(columns, 1);
       Solve<T>(driver, m, n, some, nullptr, nullptr, &none, rcond, &rank, &ask, -1, asked);
-      size = static_cast<int64_t>(ask);
+      size = lapack::SizeOf(ask);
       if (driver == "gelsd") integers = std::max(integers, asked[0]);
     }
     std::vector<int64_t> infos(s.count);

@@ -83,29 +83,6 @@ void DefineMatrixPower(OpDef& op) {
       .Grad(MatrixPowerGrad);
 }
 
-// X^-1, or X
-template <class T>
-void Base(const Stack& s, const T* x, bool inverse, T* to) {
-  const int64_t n = s.n, size = n * n;
-  std::memcpy(to, x, s.count * size * sizeof(T));
-  if (!inverse) return;
-  struct Memory {
-    Memory(int64_t n, int64_t size) : pivots(n), work(size) {}
-    lapack::Integers pivots;
-    lapack::Numbers<T> work;
-  };
-  const int64_t work = lapack::GetriWork<T>(n);
-  std::vector<int64_t> infos(s.count);
-  ForEach(
-      s.count, 2 * Cube(s), [&] { return std::make_unique<Memory>(n, work); },
-      [&](int64_t i, Memory& memory) {
-        infos[i] = lapack::Getrf(n, n, to + i * size, memory.pivots);
-        if (infos[i] == 0)
-          infos[i] = lapack::Getri(n, to + i * size, memory.pivots, memory.work.data(), work);
-      });
-  EnforceRegular(s, infos, "X");
-}
-
 template <class T>
 struct MatrixPowerKernel {
   static void Compute(KernelContext& ctx) {
@@ -122,7 +99,11 @@ struct MatrixPowerKernel {
     }
     using Value = std::shared_ptr<lapack::Numbers<T>>;
     auto base = std::make_shared<lapack::Numbers<T>>(total);
-    Base(s, x.data<T>(), n < 0, base->data());
+    if (n < 0) {
+      Invert(s, x.data<T>(), "X", base->data());
+    } else {
+      std::memcpy(base->data(), x.data<T>(), total * sizeof(T));
+    }
     const matmul::Product p = matmul::Describe(x.dims(), x.dims(), false, false);
     const Value result = Power<Value>(base, Magnitude(n), [&](const Value& a, const Value& b) {
       auto product = std::make_shared<lapack::Numbers<T>>(total);

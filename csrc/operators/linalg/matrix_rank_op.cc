@@ -1,8 +1,7 @@
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/decompose.h"
 #include "operators/linear/matrix_products.h"
 
 namespace dygraph::linalg {
@@ -39,52 +38,12 @@ void DefineMatrixRank(OpDef& op) {
       .NoGrad();
 }
 
-// Absolute eigenvalues or singular values of each matrix, [count, k].
+// Absolute eigenvalues or singular values of each matrix.
 template <class T>
-void Values(const Stack& s, const T* x, bool hermitian, T* to) {
-  const int64_t m = s.m, n = s.n, k = s.k();
-  if (s.count * k == 0) return;
-  if (!hermitian) EnforceFinite(s, x, "X");
-  struct Memory {
-    Memory(int64_t mn, int64_t size, int64_t integers) : a(mn), work(size), integers(integers) {}
-    lapack::Numbers<T> a, work;
-    lapack::Integers integers;
-  };
-  T ask = 0;
-  lapack::Integers asked(8 * k);
-  asked.Clear(1);
-  if (hermitian) {
-    lapack::Syevd<T>('N', 'U', n, nullptr, nullptr, &ask, -1, asked, -1);
-  } else {
-    lapack::Gesdd<T>('N', n, m, nullptr, nullptr, nullptr, nullptr, &ask, -1, asked);
-  }
-  const auto size = static_cast<int64_t>(ask);
-  const int64_t integers = hermitian ? std::max<int64_t>(asked[0], 1) : 8 * k;
-  std::vector<int64_t> infos(s.count);
-  ForEach(
-      s.count, 4 * Cube(s), [&] { return std::make_unique<Memory>(m * n, size, integers); },
-      [&](int64_t i, Memory& memory) {
-        T *a = memory.a.data(), *values = to + i * k;
-        std::memcpy(a, x + i * m * n, m * n * sizeof(T));
-        if (hermitian) {
-          T sum = 0;
-          for (int64_t r = 0; r < n; ++r) {
-            for (int64_t c = 0; c <= r; ++c) sum += a[r * n + c] * T(0);
-          }
-          infos[i] = sum != T(0) ? -1
-                                 : lapack::Syevd('N', 'U', n, a, values, memory.work.data(), size,
-                                                 memory.integers, integers);
-          for (int64_t j = 0; j < k; ++j) values[j] = std::abs(values[j]);
-        } else {
-          infos[i] = lapack::Gesdd<T>('N', n, m, a, values, nullptr, nullptr, memory.work.data(),
-                                      size, memory.integers);
-        }
-      });
-  const int64_t i = FirstOf(infos);
-  if (i < 0) return;
-  ENFORCE(infos[i] > 0, InvalidArgument, "X must be finite, but ", NameOf(s, i),
-          " has NaN or infinity");
-  THROW(InvalidArgument, "the singular values of X did not converge in ", NameOf(s, i));
+void Values(const Tensor& x, bool hermitian, int64_t count, T* to) {
+  if (!hermitian) return DecomposeSingular<T>(x, 'N', nullptr, to, nullptr);
+  DecomposeSymmetric<T>(x, true, to, nullptr);
+  for (int64_t i = 0; i < count; ++i) to[i] = std::abs(to[i]);
 }
 
 template <class T>
@@ -95,7 +54,7 @@ struct MatrixRankKernel {
     const int64_t k = s.k();
     lapack::Numbers<T> memory(s.count * k);
     T* values = memory.data();
-    Values(s, ctx.In(kX).data<T>(), a.hermitian, values);
+    Values(ctx.In(kX), a.hermitian, s.count * k, values);
     Tensor& out = ctx.Out(kOut);
     int32_t* to = out.mutable_data<int32_t>();
     auto count = [&](int64_t i, T tolerance) {

@@ -1,8 +1,7 @@
-#include <cstring>
 #include <limits>
 
 #include "kernels/matmul.h"
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/decompose.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -46,19 +45,10 @@ void DefinePinv(OpDef& op) {
 }
 
 template <class T>
-struct Memory {
-  Memory(int64_t m, int64_t n, int64_t k, int64_t size)
-      : integers(8 * k), a(m * n), s(k), u(m * k), vh(k * n), work(size) {}
-  lapack::Integers integers;
-  lapack::Numbers<T> a, s, u, vh, work;
-};
-
-template <class T>
 struct PinvKernel {
   static void Compute(KernelContext& ctx) {
     const Stack s = StackOf(ctx.In(kX).dims());
     const int64_t m = s.m, n = s.n, k = s.k();
-    const T* x = ctx.In(kX).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     if (s.count * k == 0) return;
     double rcond = ctx.attrs<PinvAttrs>().rcond;
@@ -66,32 +56,22 @@ struct PinvKernel {
       rcond = static_cast<double>(std::numeric_limits<T>::epsilon()) *
               static_cast<double>(std::max(m, n));
     }
-    EnforceFinite(s, x, "X");
-    T ask = 0;
-    lapack::Integers none(8 * k);
-    lapack::Gesdd<T>('S', n, m, nullptr, nullptr, nullptr, nullptr, &ask, -1, none);
-    const auto size = static_cast<int64_t>(ask);
-    std::vector<int64_t> infos(s.count);
+    lapack::Numbers<T> u_memory(s.count * m * k), s_memory(s.count * k), vh_memory(s.count * k * n);
+    T *u = u_memory.data(), *values = s_memory.data(), *vh = vh_memory.data();
+    DecomposeSingular<T>(ctx.In(kX), 'S', u, values, vh);
     ForEach(
-        s.count, 14 * Cube(s), [&] { return std::make_unique<Memory<T>>(m, n, k, size); },
-        [&](int64_t i, Memory<T>& memory) {
-          T *values = memory.s.data(), *vh = memory.vh.data();
-          std::memcpy(memory.a.data(), x + i * m * n, m * n * sizeof(T));
-          infos[i] = lapack::Gesdd('S', n, m, memory.a.data(), values, vh, memory.u.data(),
-                                   memory.work.data(), size, memory.integers);
-          if (infos[i] != 0) return;
-          const T cut = static_cast<T>(rcond) * values[0];
+        s.count, 2 * Cube(s), [] { return std::make_unique<char>(); },
+        [&](int64_t i, char&) {
+          const T* falling = values + i * k;
+          T* rows = vh + i * k * n;
+          const T cut = static_cast<T>(rcond) * falling[0];
           for (int64_t r = 0; r < k; ++r) {
-            const T factor = values[r] > cut ? T(1) / values[r] : T(0);
-            for (int64_t c = 0; c < n; ++c) vh[r * n + c] *= factor;
+            const T factor = falling[r] > cut ? T(1) / falling[r] : T(0);
+            for (int64_t c = 0; c < n; ++c) rows[r * n + c] *= factor;
           }
-          kernels::MatMul<T>(true, true, n, m, k, T(1), vh, n, memory.u.data(), k, T(0),
+          kernels::MatMul<T>(true, true, n, m, k, T(1), rows, n, u + i * m * k, k, T(0),
                              to + i * n * m, m);
         });
-    const int64_t i = FirstOf(infos);
-    if (i >= 0) {
-      THROW(InvalidArgument, "the singular values of X did not converge in ", NameOf(s, i));
-    }
   }
 };
 

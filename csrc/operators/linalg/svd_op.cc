@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/decompose.h"
 
 // svd and svdvals.
 namespace dygraph::linalg {
@@ -107,56 +105,13 @@ void DefineSvdvals(OpDef& op) {
 }
 
 template <class T>
-void Decompose(const Tensor& x, char job, T* u, T* s, T* vh) {
-  const Stack stack = StackOf(x.dims());
-  const int64_t m = stack.m, n = stack.n, k = stack.k();
-  const bool full = job == 'A';
-  if (stack.count == 0) return;
-  if (k == 0) {  // any basis is a complement of none
-    for (auto [to, size] : {std::pair<T*, int64_t>{u, m}, {vh, n}}) {
-      if (!full || !to) continue;
-      std::fill_n(to, stack.count * size * size, T(0));
-      for (int64_t i = 0; i < stack.count * size; ++i) to[i * size + i % size] = 1;
-    }
-    return;
-  }
-  EnforceFinite(stack, x.data<T>(), "X");
-  struct Memory {
-    Memory(int64_t mn, int64_t k, int64_t size) : integers(8 * k), a(mn), work(size) {}
-    lapack::Integers integers;
-    lapack::Numbers<T> a, work;
-  };
-  // X^T = V diag(S) U^T in columns: its left vectors in columns are VH in rows
-  T ask = 0;
-  {
-    lapack::Integers none(8 * k);
-    lapack::Gesdd<T>(job, n, m, nullptr, nullptr, nullptr, nullptr, &ask, -1, none);
-  }
-  const auto size = static_cast<int64_t>(ask);
-  const int64_t u_size = m * (full ? m : k), vh_size = n * (full ? n : k);
-  std::vector<int64_t> infos(stack.count);
-  ForEach(
-      stack.count, (job == 'N' ? 4 : 12) * Cube(stack),
-      [&] { return std::make_unique<Memory>(m * n, k, size); },
-      [&](int64_t i, Memory& memory) {
-        std::memcpy(memory.a.data(), x.data<T>() + i * m * n, m * n * sizeof(T));
-        infos[i] = lapack::Gesdd(job, n, m, memory.a.data(), s + i * k, vh ? vh + i * vh_size : vh,
-                                 u ? u + i * u_size : u, memory.work.data(), size, memory.integers);
-      });
-  const int64_t i = FirstOf(infos);
-  if (i >= 0) {
-    THROW(InvalidArgument, "the singular values of X did not converge in ", NameOf(stack, i));
-  }
-}
-
-template <class T>
 struct SvdKernel {
   static void Compute(KernelContext& ctx) {
     const char job = ctx.attrs<SvdAttrs>().full_matrices ? 'A' : 'S';
     Tensor *u = ctx.OutOrNull(kU), *s = ctx.OutOrNull(kS), *vh = ctx.OutOrNull(kVH);
     if (!u || !s || !vh) return Some(ctx.In(kX), job, u, s, vh);
-    Decompose<T>(ctx.In(kX), job, u->mutable_data<T>(), s->mutable_data<T>(),
-                 vh->mutable_data<T>());
+    DecomposeSingular<T>(ctx.In(kX), job, u->mutable_data<T>(), s->mutable_data<T>(),
+                         vh->mutable_data<T>());
   }
 
  private:
@@ -168,16 +123,16 @@ struct SvdKernel {
     lapack::Numbers<T> own_u(u ? 0 : stack.count * stack.m * (full ? stack.m : k)),
         own_s(s ? 0 : stack.count * k),
         own_vh(vh ? 0 : stack.count * stack.n * (full ? stack.n : k));
-    Decompose<T>(x, job, u ? u->mutable_data<T>() : own_u.data(),
-                 s ? s->mutable_data<T>() : own_s.data(),
-                 vh ? vh->mutable_data<T>() : own_vh.data());
+    DecomposeSingular<T>(x, job, u ? u->mutable_data<T>() : own_u.data(),
+                         s ? s->mutable_data<T>() : own_s.data(),
+                         vh ? vh->mutable_data<T>() : own_vh.data());
   }
 };
 
 template <class T>
 struct SvdvalsKernel {
   static void Compute(KernelContext& ctx) {
-    Decompose<T>(ctx.In(kX), 'N', nullptr, ctx.Out(0).mutable_data<T>(), nullptr);
+    DecomposeSingular<T>(ctx.In(kX), 'N', nullptr, ctx.Out(0).mutable_data<T>(), nullptr);
   }
 };
 
