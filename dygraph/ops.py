@@ -70,7 +70,8 @@ _LAZY = {
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
     "pools": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
     "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d max_pool1d "
-    "max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d",
+    "max_pool2d max_pool3d",
+    "unpools": "max_unpool1d max_unpool2d max_unpool3d",
 }
 # Made by functions of `static.layers` of their own.
 _OF_PROGRAMS = {

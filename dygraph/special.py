@@ -34,6 +34,18 @@ def _function(name, what, of, result, op=None):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{what}, element by element.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> round(dygraph.special.{name}(dygraph.to_variable([{of}])).item(), 4)
     {result}
@@ -58,6 +70,20 @@ log1p, expm1 = elementwise.log1p, elementwise.expm1
 def polygamma(n, x):
     """The derivative of `digamma` of order `n`, from 0 to 100.
 
+    Parameters
+    ----------
+    n : int
+        The order.
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> round(dygraph.special.polygamma(1, dygraph.to_variable([1.0])).item(), 4)
     1.6449
@@ -96,6 +122,18 @@ def logit(x, eps=None):
 def exp2(x):
     """``2 ** x``.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.exp2(dygraph.to_variable([3.0])).tolist()
     [8.0]
@@ -106,6 +144,18 @@ def exp2(x):
 def ndtr(x):
     """The part of the standard normal distribution below `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.ndtr(dygraph.to_variable([0.0])).tolist()
     [0.5]
@@ -128,6 +178,18 @@ def _times_log(owner, log, shift, x, y):
 def xlogy(x, y):
     """``x * log(y)``, and 0 where `x` is 0, whatever number `y` is.
 
+    Parameters
+    ----------
+    x, y : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.xlogy(dygraph.to_variable([0.0, 2.0]), 1.0).tolist()
     [0.0, 0.0]
@@ -138,6 +200,18 @@ def xlogy(x, y):
 def xlog1py(x, y):
     """``x * log1p(y)``, and 0 where `x` is 0, whatever number `y` is.
 
+    Parameters
+    ----------
+    x, y : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.xlog1py(dygraph.to_variable([0.0]), -1.0).tolist()
     [0.0]
@@ -148,6 +222,18 @@ def xlog1py(x, y):
 def entr(x):
     """``-x * log(x)`` where ``x > 0``, 0 at 0 and -inf below: the terms of an entropy.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.entr(dygraph.to_variable([0.0, 1.0, -1.0])).tolist()
     [0.0, 0.0, -inf]
@@ -163,6 +249,18 @@ def entr(x):
 def sinc(x):
     """``sin(pi * x) / (pi * x)``, and 1 at 0.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`; integers give float32.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.special.sinc(dygraph.to_variable([0.0])).tolist()
     [1.0]

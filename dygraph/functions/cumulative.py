@@ -25,6 +25,22 @@ def cumprod(x, axis=None, dtype=None, **spellings):
 
     Integers give int64, as those of `cumsum` do in NumPy and PyTorch.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+    axis : int, optional
+        None: over the elements laid flat.
+    dtype : str, optional
+        The type that `x` is converted to first.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`, or one axis without `axis`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.ops.cumprod(dygraph.to_variable([2.0, 3.0, 4.0]), 0).tolist()
     [2.0, 6.0, 24.0]
@@ -83,6 +99,22 @@ def logcumsumexp(x, axis=None, dtype=None, **spellings):
 
     Integers give float32.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+    axis : int, optional
+        None: over the elements laid flat.
+    dtype : str, optional
+        The type that `x` is converted to first.
+
+    Returns
+    -------
+    Variable
+        The shape of `x`, or one axis without `axis`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.ops.logcumsumexp(dygraph.to_variable([1000.0, -1000.0])).tolist()
     [1000.0, 1000.0]

@@ -25,6 +25,18 @@ def _pair(name, run, x1, x2):
 def fmax(x1, x2):
     """The larger of two elements; of a NaN and a number the number.
 
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.fmax(dygraph.asarray([1.0, float("nan")]), 3.0).tolist()
     [3.0, 3.0]
@@ -35,6 +47,18 @@ def fmax(x1, x2):
 def fmin(x1, x2):
     """The smaller of two elements; of a NaN and a number the number.
 
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.fmin(dygraph.asarray([1.0, float("nan")]), 3.0).tolist()
     [1.0, 3.0]
@@ -45,6 +69,18 @@ def fmin(x1, x2):
 def heaviside(x1, x2):
     """0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``; NaN where `x1` is, as NumPy.
 
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of the promoted type.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.heaviside(dygraph.asarray([-1.0, 0.0, 2.0]), 0.5).tolist()
     [0.0, 0.5, 1.0]
@@ -88,6 +124,18 @@ def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
 def frac(x):
     """``x - trunc(x)``: the fraction, with the sign of `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.frac(dygraph.asarray([-1.5, 2.25])).tolist()
     [-0.5, 0.25]
@@ -98,6 +146,18 @@ def frac(x):
 def deg2rad(x):
     """Degrees as radians: ``x * pi / 180``. Integers give float32.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> round(dygraph.deg2rad(dygraph.asarray([180.0])).item(), 4)
     3.1416
@@ -108,6 +168,18 @@ def deg2rad(x):
 def rad2deg(x):
     """Radians as degrees: ``x * 180 / pi``. Integers give float32.
 
+    Parameters
+    ----------
+    x : Variable
+        Any shape.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`.
+
+    Examples
+    --------
     >>> import dygraph
     >>> round(dygraph.rad2deg(dygraph.asarray([3.1415927])).item(), 4)
     180.0
@@ -167,6 +239,18 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
 def gcd(x1, x2):
     """The greatest common divisor of integers, at least 0.
 
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Of integers; their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of integers, without a gradient.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.gcd(dygraph.asarray([12, -8]), 18).tolist()
     [6, 2]
@@ -177,6 +261,18 @@ def gcd(x1, x2):
 def lcm(x1, x2):
     """The least common multiple of integers, at least 0.
 
+    Parameters
+    ----------
+    x1, x2 : Variable, array or number
+        Of integers; their shapes broadcast.
+
+    Returns
+    -------
+    Variable
+        Of integers, without a gradient.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.lcm(dygraph.asarray([4, -6]), 10).tolist()
     [20, 30]

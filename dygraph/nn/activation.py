@@ -171,6 +171,13 @@ class ELU(Elementwise):
 class CELU(ELU):
     """``x`` where ``x > 0``, else ``alpha * (exp(x / alpha) - 1)``. Barron, 2017.
 
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        The scale of what is below 0, not 0 itself.
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.CELU(0.5)(dygraph.to_variable([-99.0, 2.0])).tolist()
     [-0.5, 2.0]
@@ -184,6 +191,13 @@ class RReLU(Layer):
 
     ``eval()`` takes the middle of the two.
 
+    Parameters
+    ----------
+    lower, upper : float
+        The least and the greatest slope below 0, in [0, 1].
+
+    Examples
+    --------
     >>> import dygraph
     >>> dygraph.nn.RReLU(0.25, 0.75).eval()(dygraph.to_variable([-1.0, 2.0])).tolist()
     [-0.5, 2.0]

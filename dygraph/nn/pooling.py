@@ -1,7 +1,7 @@
 """Pooling layers over one, two and three axes: the functions of `dygraph.ops` as layers."""
 
 from dygraph.core import check
-from dygraph.functions import pools
+from dygraph.functions import pools, unpools
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -391,13 +391,22 @@ class MaxUnPool2D(_Windows):
         self._size = output_size
 
     def forward(self, input, indices):
-        unpool = getattr(pools, f"max_unpool{self._axes}d")
+        unpool = getattr(unpools, f"max_unpool{self._axes}d")
         return unpool(input, indices, *self._window, self._size)
 
 
 class MaxUnPool1D(MaxUnPool2D):
-    """Zeros with maxima at the positions of `MaxPool1D`. Arguments as of `MaxUnPool2D`.
+    """Zeros with maxima at the positions of `MaxPool1D`.
 
+    Parameters
+    ----------
+    pool_size, pool_stride, pool_padding
+        As of `MaxPool1D`.
+    output_size : int, optional
+        The length of the result, if the other arguments leave several.
+
+    Examples
+    --------
     >>> import dygraph
     >>> most, where = dygraph.nn.MaxPool1D(2, return_mask=True)(dygraph.to_variable([[[1.0, 5.0]]]))
     >>> dygraph.nn.MaxUnPool1D(2)(most, where).tolist()
@@ -408,8 +417,17 @@ class MaxUnPool1D(MaxUnPool2D):
 
 
 class MaxUnPool3D(MaxUnPool2D):
-    """Zeros with maxima at the positions of `MaxPool3D`. Arguments as of `MaxUnPool2D`.
+    """Zeros with maxima at the positions of `MaxPool3D`.
 
+    Parameters
+    ----------
+    pool_size, pool_stride, pool_padding
+        As of `MaxPool3D`.
+    output_size : (int, int, int), optional
+        Depth, height and width of the result, if the other arguments leave several.
+
+    Examples
+    --------
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[[1.0, 5.0]]]]])
     >>> most, where = dygraph.nn.MaxPool3D((1, 1, 2), return_mask=True)(x)

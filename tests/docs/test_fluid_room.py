@@ -26,7 +26,7 @@ dygraph.static.layer_helper dygraph.static.layers dygraph.static.metrics dygraph
 dygraph.static.optimizer dygraph.static.passes dygraph.static.profiler dygraph.static.reader
 dygraph.static.regularizer dygraph.static.unique_name dygraph.static.dygraph
 dygraph.fluid.layers dygraph.functions.fluid_functions dygraph.functions.fluid_images
-dygraph.functions.fluid_losses dygraph.functions.pools
+dygraph.functions.fluid_losses dygraph.functions.pools dygraph.functions.unpools
 """.split()
 # Programs make them; their constructors take objects of the core.
 MADE_BY_THE_LIBRARY = {

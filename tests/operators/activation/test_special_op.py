@@ -60,13 +60,14 @@ def celu(x, attrs):
     return np.where(x > 0, x, alpha * np.expm1(x / alpha))
 
 
-lgamma = np.vectorize(math.lgamma)
+lgamma, erfc = np.vectorize(math.lgamma), np.vectorize(math.erfc)
 # operator: reference(x, attrs), low, high, sets of attributes to try
 CASES = {
     "lgamma": (lambda x, a: lgamma(x), 0.2, 5, [{}]),
     "digamma": (lambda x, a: digamma(x), 0.2, 5, [{}]),
     "polygamma": (polygamma, 0.3, 5, [{}, {"n": 1}, {"n": 2}, {"n": 4}]),
     "erfinv": (lambda x, a: erfinv(x), -0.9, 0.9, [{}]),
+    "erfc": (lambda x, a: erfc(x), -2, 2, [{}]),
     "i0": (lambda x, a: bessel(x, {}), -4, 4, [{}]),
     "i0e": (lambda x, a: bessel(x, {"scaled": True}), -4, 4, [{}]),
     "i1": (lambda x, a: bessel(x, {"order": 1}), -4, 4, [{}]),
