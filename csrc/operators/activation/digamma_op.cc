@@ -3,9 +3,6 @@
 namespace dygraph::activation {
 namespace {
 
-struct DigammaFunction {
-  double operator()(double x) const { return kernels::Digamma(x); }
-};
 struct Digamma : Special {
   static constexpr const char* kComment =
       "Out = the derivative of log(gamma(X)), elementwise; -inf at 0, inf at -0, NaN at negative "
@@ -14,7 +11,9 @@ struct Digamma : Special {
       ">>> [round(v, 4) for v in F.digamma(to_variable([0.5, 1.0, 4.0])).tolist()]\n"
       "[-1.9635, -0.5772, 1.2561]";
   template <class T>
-  struct F : InDouble<DigammaFunction, T> {};
+  struct F {
+    T operator()(T x) const { return static_cast<T>(kernels::Digamma(x)); }
+  };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();
     g.Call("polygamma", {x}, {slope}).Attr("n", 1);

@@ -24,19 +24,29 @@ struct Logit : Elementwise {
   static constexpr int64_t kCost = 8;
   template <class T>
   struct F {
-    T low, high;
-    bool clips;
-    explicit F(const Attrs& a)
-        : low(static_cast<T>(a.eps)), high(T(1) - static_cast<T>(a.eps)), clips(a.eps > 0) {}
+    T low, high, outside;  // bounds of X, the slope beyond them
+    explicit F(const Attrs& a) {
+      const T inf = std::numeric_limits<T>::infinity();
+      bool clips = a.eps > 0;
+      low = clips ? static_cast<T>(a.eps) : -inf;
+      high = clips ? T(1) - static_cast<T>(a.eps) : inf;
+      outside = clips ? T(0) : std::numeric_limits<T>::quiet_NaN();
+    }
+    // log1p(|2z - 1| / least) with the sign of z - 1/2, least the smaller one of z and 1 - z: exact
+    // to the last digits beside 1/2. A least one that has no reciprocal is scaled.
     DYGRAPH_INLINE T operator()(T x) const {
-      T z = clips ? kernels::Clamp(x, low, high) : x, rest = T(1) - z;
-      T near = kernels::Log1p((z + z - T(1)) / rest);  // exact to the last digits beside 1/2
-      return z > T(0.25) && z < T(0.75) ? near : kernels::Log(z / rest);
+      T z = kernels::Clamp(x, low, high), from_half = z - T(0.5);
+      bool below = from_half < T(0);
+      T least = below ? z : T(1) - z;
+      bool tiny = kernels::Abs(least) < std::numeric_limits<T>::min();
+      T more = kernels::Abs(from_half) * T(2) / (tiny ? least * T(0x1p64) : least);
+      T y = kernels::Log1p(more) + (tiny ? T(44.361419555836499802702855773323) : T(0));
+      return below ? -y : y;
     }
     DYGRAPH_INLINE T Slope(T x) const {
+      bool in = (x >= low) & (x <= high) & (x >= T(0)) & (x <= T(1));
       T slope = T(1) / (x * (T(1) - x));
-      bool outside = x < low || x > high;
-      return outside ? (clips ? T(0) : std::numeric_limits<T>::quiet_NaN()) : slope;
+      return in ? slope : x != x ? x : outside;
     }
   };
   // (1 / (x (1 - x)))' = (2x - 1) / (x (1 - x))^2: logit_grad applied twice

@@ -6,7 +6,7 @@
 //   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result);
 #pragma once
 
-#include "kernels/special.h"
+#include "kernels/special_vector.h"
 #include "operators/activation/activation.h"
 
 namespace dygraph::activation {
@@ -14,14 +14,6 @@ namespace dygraph::activation {
 struct Special : Elementwise {
   static constexpr const char *kIn = "X", *kResult = "Out";
   static constexpr int64_t kCost = 60;
-};
-
-// The formula of a policy in double.
-template <class Compute, class T>
-struct InDouble {
-  DYGRAPH_INLINE T operator()(T x) const {
-    return static_cast<T>(Compute()(static_cast<double>(x)));
-  }
 };
 
 template <class P>
@@ -42,7 +34,8 @@ void DefineSpecial(OpDef& op) {
 // I0, I1 and their scaled forms; orders of the derivatives come from bessel_i.
 struct Bessel : Special {
   static constexpr const char *kIn = "x", *kResult = "out";
-  static constexpr int64_t kCost = 100;
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 60;
 };
 
 // I_n' = (I_(n-1) + I_(n+1)) / 2, I_(-1) being I_1; what scales adds -sign(x) times the function.
@@ -53,8 +46,11 @@ template <int order, bool scaled>
 struct BesselF {
   template <class T>
   struct F {
-    kernels::BesselI bessel{order, scaled};
-    T operator()(T x) const { return static_cast<T>(bessel(static_cast<double>(x))); }
+    DYGRAPH_INLINE float operator()(float x) const { return kernels::BesselIOf<order, scaled>(x); }
+    double operator()(double x) const {
+      static const kernels::BesselI bessel(order, scaled);
+      return bessel(x);
+    }
   };
 };
 

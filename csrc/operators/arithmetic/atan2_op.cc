@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/trigonometry.h"
 #include "op/gradient_call.h"
 #include "operators/arithmetic/binary.h"
 
@@ -31,7 +32,7 @@ template <class T>
 struct Atan2Kernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(
-        ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut), [](T a, T b) { return std::atan2(a, b); },
+        ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut), [](T a, T b) { return kernels::Atan2(a, b); },
         kAtan2Cost);
   }
 };

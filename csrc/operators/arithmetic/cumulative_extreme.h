@@ -40,12 +40,13 @@ inline OpDef& DefineExtreme(OpDef& op) {
 
 template <class Choice, class T, class I>
 void Extremes(const Lines& l, const T* x, T* out, I* indices) {
-  ForLines(l, 2, [&](int64_t first) {
-    T best = T();
+  ForLines(l, 2, [=](int64_t first) {
+    const int64_t step = l.inner;
+    T best = x[first];
     I place = 0;
-    for (int64_t i = 0, at = first; i < l.n; ++i, at += l.inner) {
+    for (int64_t i = 0, at = first; i < l.n; ++i, at += step) {
       T v = x[at];
-      if (i == 0 || v != v || (best == best && Choice::Replaces(v, best))) {
+      if (v != v || Choice::Replaces(v, best)) {  // no number replaces a NaN
         best = v;
         place = static_cast<I>(i);
       }

@@ -141,6 +141,31 @@ def test_angles_of_the_axes(dtype):
     np.testing.assert_array_equal(np.signbit(got[:4]), [False, True, False, True])
 
 
+@pytest.mark.parametrize("dtype, digits", [("float32", 1.2e-7), ("float64", 5e-16)])
+def test_angles_of_all_sizes_and_quadrants(dtype, digits):
+    info = np.finfo(dtype)
+    small = info.smallest_subnormal
+    sizes = [
+        3 * small,
+        7 * small,
+        1e-30,
+        0.3,
+        0.41421356,
+        0.9999,
+        1,
+        1.5,
+        1e30,
+        info.max / 1.7,
+        info.max,
+    ]
+    sizes = np.array([*sizes, *(-np.array(sizes))], dtype)
+    y, x = (v.ravel() for v in np.meshgrid(sizes, sizes))
+    expected = np.arctan2(y.astype("longdouble"), x.astype("longdouble"))
+    got = run("atan2", y, x, dtype=dtype)
+    least = np.finfo(dtype).smallest_normal
+    np.testing.assert_allclose(got, expected, rtol=digits, atol=least)
+
+
 def test_slopes_of_angles_neither_overflow_nor_vanish():
     by_y, by_x = gradients("atan2", [3e200, 3e-200, 0.0], [4e200, 4e-200, 0.0])
     np.testing.assert_allclose(by_y, [0.16e-200, 0.16e200, 0], rtol=1e-14)
