@@ -199,7 +199,7 @@ DYGRAPH_INLINE double Atan2(double y, double x) {
   double a = Abs(y), b = Abs(x);
   bool steep = a > b;
   double less = steep ? b : a, more = steep ? a : b;
-  double scale = more > 0x1p1000 ? 0.25 : 1.0;  // sums stay finite
+  double scale = more > 0x1p1000 ? 0.25 : more < 0x1p-900 ? 0x1p100 : 1.0;  // sums stay normal
   bool same = less == more;
   double diagonal = more == 0.0 ? 0.0 : 1.0;
   less = same ? diagonal : less * scale;
