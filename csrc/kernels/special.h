@@ -58,9 +58,16 @@ inline double Digamma(double x) {
                   -0.00017312261802727393258);
 }
 
+// q^-s
+inline double InversePower(double q, int s) {
+  double base = 1 / q, power = 1;
+  for (; s > 0; s >>= 1, base *= base) power *= s & 1 ? base : 1;
+  return power;
+}
+
 // zeta(s, q) = sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, and the
 // Euler-Maclaurin formula for the rest (DLMF 25.11.5).
-inline double HurwitzZeta(double s, double q) {
+inline double HurwitzZeta(int s, double q) {
   constexpr double kBernoulli[] = {// B_2j / (2j)!
                                    1.0 / 12,           -1.0 / 720,
                                    1.0 / 30240,        -1.0 / 1209600,
@@ -68,18 +75,18 @@ inline double HurwitzZeta(double s, double q) {
                                    1.0 / 74724249600., -3617.0 / 10670622842880000.0};
   double sum = 0, term = 0;
   for (double end = 8 + 2 * s; q < end; q += 1) {
-    term = std::pow(q, -s);
+    term = InversePower(q, s);
     sum += term;
     if (term < sum * 1e-17) return sum;
   }
-  term = std::pow(q, -s);
+  term = InversePower(q, s);
   sum += term * q / (s - 1) + term / 2;
   double factor = s / q;
   for (int j = 0; j < 8; ++j) {
     double more = kBernoulli[j] * term * factor;
     sum += more;
     if (std::abs(more) < sum * 1e-17) break;
-    factor *= (s + 2 * j + 1) * (s + 2 * j + 2) / (q * q);
+    factor *= (s + 2.0 * j + 1) * (s + 2.0 * j + 2) / (q * q);
   }
   return sum;
 }
@@ -107,12 +114,12 @@ class Polygamma {
     double sign = n_ % 2 == 0 ? -1 : 1;
     if (x != x || x == -inf) return std::numeric_limits<double>::quiet_NaN();
     if (x == inf) return sign * 0.0;
-    if (x > 0) return sign * factorial_ * HurwitzZeta(n_ + 1.0, x);
+    if (x > 0) return sign * factorial_ * HurwitzZeta(n_ + 1, x);
     double from_whole = x - std::nearbyint(x);
     if (from_whole == 0) return sign * inf;
     double c = 1 / std::tan(kPi * from_whole), p = 0;
     for (size_t i = cot_.size(); i-- > 0;) p = p * c + cot_[i];
-    return -sign * (sign * factorial_ * HurwitzZeta(n_ + 1.0, 1 - x)) - std::pow(kPi, n_ + 1) * p;
+    return -sign * (sign * factorial_ * HurwitzZeta(n_ + 1, 1 - x)) - std::pow(kPi, n_ + 1) * p;
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/math.h"
 #include "kernels/special.h"
@@ -112,6 +113,28 @@ DYGRAPH_INLINE float LogGammaOf(float x) {
   double rest = Log(reflects ? kPi * product / sine : product);
   double y = reflects ? rest - series : series - rest;
   return (x == 1.0f) | (x == 2.0f) ? 0.0f : static_cast<float>(y);
+}
+
+// The derivative of Digamma of floats, in double: eight terms of the sum of 1 / (z + k)^2 and the
+// series of the rest (DLMF 5.15.8); z is x or, below 1/2, 1 - x, and there the reflection is
+// (pi / sin(pi x))^2 - Trigamma(1 - x).
+DYGRAPH_INLINE float TrigammaOf(float x) {
+  double wide = Clamp(static_cast<double>(x), -1e60, 1e60);
+  bool reflects = wide < 0.5;
+  double z = reflects ? 1.0 - wide : wide, both = 2.0 * z + 7.0;
+  auto pair = [=](double k) {  // 1 / a^2 + 1 / b^2, a = z + k and b = z + 7 - k
+    double product = z * (z + 7.0) + k * (7.0 - k);
+    return (both * both - 2.0 * product) / (product * product);
+  };
+  double sum = (pair(0.0) + pair(1.0)) + (pair(2.0) + pair(3.0));
+  double u = 1.0 / (z + 8.0), w = u * u;
+  sum += u + 0.5 * w + u * w * Poly(w, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66);
+  double near = Clamp(wide, -0x1p50, 0x1p50);  // floats out there are whole
+  double from_whole = near - ((near + 0x1.8p52) - 0x1.8p52), sine, cosine;
+  SinCosTurn(0.5 * Abs(from_whole), &sine, &cosine);
+  double ratio = kPi / sine, y = reflects ? ratio * ratio - sum : sum;
+  const float inf = std::numeric_limits<float>::infinity();
+  return x == -inf ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(y);
 }
 
 }  // namespace dygraph::kernels

@@ -38,6 +38,7 @@ REGISTER_SPECIAL(bessel_i, BesselOfOrder);
 void BesselGradient(GradBuilder& g, int order, bool scaled, RecipeRef x, RecipeRef incoming,
                     RecipeRef result) {
   auto bessel = [&](int n) {
+    if (n < 2) return g.Apply(n == 0 ? (scaled ? "i0e" : "i0") : scaled ? "i1e" : "i1", {x});
     RecipeRef t = g.Temp();
     g.Call("bessel_i", {x}, {t}).Attr("order", n).Attr("scaled", scaled);
     return t;

@@ -31,7 +31,24 @@ struct PolygammaOfOrder : Special {
   }
 };
 
-REGISTER_SPECIAL(polygamma, PolygammaOfOrder);
+// The order 1 is what the gradient of digamma takes.
+template <class T>
+struct PolygammaKernel {
+  static void Compute(KernelContext& ctx) {
+    if constexpr (std::is_same_v<T, float>) {
+      const Tensor& x = ctx.In(kX);
+      if (ctx.attrs<PolygammaOfOrder::Attrs>().n == 1) {
+        return kernels::Map(
+            x.data<float>(), ctx.Out(kOut).mutable_data<float>(), x.numel(),
+            [](float v) { return kernels::TrigammaOf(v); }, 20);
+      }
+    }
+    Kernel<PolygammaOfOrder, T>::Compute(ctx);
+  }
+};
+
+REGISTER_OPERATOR(polygamma, DefineSpecial<PolygammaOfOrder>);
+REGISTER_CPU_KERNEL(polygamma, PolygammaKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

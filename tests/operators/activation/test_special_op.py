@@ -289,9 +289,10 @@ def test_at_the_edges(op_type, values, expected, dtype):
 
 
 @pytest.mark.parametrize("n, at_pole", [(1, INF), (2, -INF), (3, INF)])
-def test_polygamma_at_its_poles(n, at_pole):
-    np.testing.assert_array_equal(run("polygamma", [0, -1, -7], n=n), [at_pole] * 3)
-    np.testing.assert_array_equal(run("polygamma", [INF], n=n), [0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_polygamma_at_its_poles(n, at_pole, dtype):
+    np.testing.assert_array_equal(run("polygamma", [0, -1, -7], dtype, n=n), [at_pole] * 3)
+    np.testing.assert_array_equal(run("polygamma", [INF, NAN, -INF], dtype, n=n), [0, NAN, NAN])
 
 
 def test_logit_without_a_margin():
@@ -315,12 +316,12 @@ def test_logit_of_what_has_no_reciprocal(dtype, tiny):
     [
         ("erfc", -4, 9, 5), ("erfinv", -0.99999, 0.99999, 4), ("lgamma", -9.3, 60, 1),
         ("i0", -80, 80, 1), ("i0e", -80, 80, 1), ("i1", -80, 80, 1), ("i1e", -80, 80, 1),
-        ("logit", 1e-5, 0.99999, 2),
+        ("logit", 1e-5, 0.99999, 2), ("polygamma", -9.3, 60, 1),
     ],
 )  # fmt: skip
 def test_digits_of_floats(op_type, low, high, units):
     x = np.linspace(low, high, 20_011, dtype="float32")
-    attrs = {"eps": 0.0} if op_type == "logit" else {}
+    attrs = {"logit": {"eps": 0.0}, "polygamma": {"n": 1}}.get(op_type, {})
     wide = erfc(x.astype("float64")) if op_type == "erfc" else run(op_type, x, **attrs)
     wide = np.asarray(wide, "float64")
     error = np.abs(run(op_type, x, "float32", **attrs) - wide)
