@@ -235,13 +235,15 @@ def entr(x):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.special.entr(dygraph.to_variable([0.0, 1.0, -1.0])).tolist()
-    [0.0, 0.0, -inf]
+    >>> x = dygraph.to_variable([0.0, 0.25, -1.0], dtype="float64")
+    >>> dygraph.special.entr(x).numpy().round(4)
+    array([0.    , 0.3466,   -inf])
     """
 
     def compute(x):
         below = ops.fill_any_like(x, str_value="-inf")
-        return ops.where(x < 0.0, below, -_times_log("entr", ops.log, 1.0, x, x))
+        terms = ops.where(x < 0.0, below, -_times_log("entr", ops.log, 1.0, x, x))
+        return ops.where(x == 0.0, ops.fill_any_like(x, value=0.0), terms)
 
     return widened(compute, floating(check.variable(x, "entr: x")))
 
