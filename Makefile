@@ -102,6 +102,7 @@ docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
 	$(PY) docs/compare_operators.py
 	$(PY) docs/kinds_of_python.py
+	$(PY) docs/coming_from.py
 
 # Records the slots and attributes that saved programs rely on; refuses what old ones do not
 # survive.

@@ -5,6 +5,7 @@ The table is in ``tests/habits``, where each of its lines is run; see ``habit_ta
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,10 +37,10 @@ PAGES = {
 }
 MORE = {
     "torch": "Transformer layers take `[batch, time, size]`, as with torch's `batch_first=True`; "
-    "nn.LSTM and\nnn.GRU ask for the order of a padded batch.\n\n",
-    "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`.\n",
-    "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it\n"
-    "with an `Executor`, and gives the result.\n",
+    "`nn.LSTM` and `nn.GRU` ask for the order of a padded batch. ",
+    "keras": "`net` is `nn.Linear(3, 2)`, in Keras a model with one `Dense(2)`. ",
+    "fluid": "`fetch(function, *arrays)` describes a program whose inputs are the arrays, runs it "
+    "with an `Executor`, and gives the result. ",
 }
 
 
@@ -53,6 +54,10 @@ def here(code, names):
 
 def comment(text):
     return "\n".join(f"# {line}" for line in text.splitlines())
+
+
+def prose(text):
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def block(parts):
@@ -90,12 +95,16 @@ def page(library):
     found = habits(library)
     text = [
         f"# Coming from {title}\n",
-        f"{len(found)} lines that users of {title} type first. The tests run each: it gives the\n"
-        f"value that {title} gives, or it raises an error that says what to write. Comments\n"
-        "hold the lines of that library where ours differ.\n",
+        prose(
+            f"This page has {len(found)} lines that users of {title} type first. The tests run "
+            f"them. A line gives the value that {title} gives, or it raises an error that says "
+            f"what to write. Where ours differs, {title}'s line is a comment, and ours follows."
+        ),
         block([imports]),
-        MORE.get(library, "") + "In the lines, `w` needs a gradient, `fill(net)` sets all "
-        "parameters to 0.1, and\n",
+        prose(
+            MORE.get(library, "") + "The lines use these arrays; `w` needs a gradient, and "
+            "`fill(net)` sets all parameters to 0.1."
+        ),
         block([arrays()]),
     ]
     differing = [habit for habit in found if habit.other]
@@ -107,10 +116,13 @@ def page(library):
             parts.append(habit.here)
         text += [
             "## Another meaning here\n",
-            "What libraries read in different ways raises here, and the message says what to "
-            "write. These\nlines are the exceptions: the Python array API standard or most "
-            "libraries give them the meaning\nthat they have here, and code that runs with several "
-            "libraries relies on it. Each comment says whose\nmeaning it is, and what to write.\n",
+            prose(
+                "A call that libraries read in different ways raises here, and the message says "
+                "what to write. These lines are the exceptions. They have the meaning that the "
+                "Python array API standard or most libraries give them, because code that runs "
+                f"with several libraries relies on it. Each comment gives {title}'s line and whose "
+                "meaning it has here; the line to write follows."
+            ),
             block(parts),
         ]
     for heading in dict.fromkeys(habit.heading for habit in found):

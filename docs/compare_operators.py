@@ -25,22 +25,21 @@ WIRE = (
 
 HEAD = """# Operators beside Paddle's
 
-Written by `python docs/compare_operators.py`. It compares the operators of tiers T1 and T2 with
-Fluid 1.8.5's protos (`fluid_slots.txt`) and with what Paddle 2.6.2 says of its own
-(`paddle_operators.json`: protos, defaults, CPU kernels, and the ranks that it took when they were
-tried). A test makes the comparison again and fails where a difference has no reason in
-`operator_differences.txt`.
+`python docs/compare_operators.py` writes this page. It compares the operators of tiers T1 and T2
+with Fluid 1.8.5's protos (`fluid_slots.txt`) and with Paddle 2.6.2's (`paddle_operators.json`:
+protos, defaults, CPU kernels, and the ranks that Paddle took when they were tried). A test repeats
+the comparison and fails where a difference has no reason in `operator_differences.txt`.
 
-What an operator takes here and not there, in types and ranks, is no difference to this page:
-programs written for Paddle run. Read an item so:
+The page lists what a program written for Paddle might miss. Types and ranks that only this library
+takes are left out. An item says:
 
-| item | says |
+| item | meaning |
 |---|---|
 | `input S`, `output S`, `attr A` | Paddle (or Fluid) has it, this library does not |
-| `own input S`, `own attr A` | the other way round |
-| `needs S` | here S must be given, there it may be absent |
+| `own input S`, `own attr A` | this library has it, Paddle (or Fluid) does not |
+| `needs S` | S is required here and optional in Paddle (or Fluid) |
 | `list S` | one of the two takes a list |
-| `type A` , `default A` | an attribute's type or default differs: ours, theirs |
+| `type A`, `default A` | an attribute's type or default differs: ours, theirs |
 | `tensor A` | Paddle takes a variable in place of the attribute |
 | `dtype T` | Paddle has a kernel for the element type, this library has none |
 | `ranks R` | ranks of the inputs, one digit each, that Paddle takes and this library refuses |

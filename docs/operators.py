@@ -1,5 +1,6 @@
 """Writes docs/operators.md from the registry: ``python docs/operators.py``. `make docs` runs it."""
 
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -10,19 +11,21 @@ PAGE = HERE / "operators.md"
 
 HEAD = """# Operators
 
-Written by `python docs/operators.py` from the registry; what an operator's file says stands here.
-`help(dygraph.ops.NAME)` and
-`dygraph.op_info("NAME")` say more.
+`python docs/operators.py` writes this page from the registry. `help(dygraph.ops.NAME)` and
+`dygraph.op_info("NAME")` give slots, attributes and examples.
 
-- **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.
-- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2, 3 or
-  `all` (every order).
-- **LoD**: the input whose level of detail an output takes where its rows are that input's rows in
-  their order; `reads` where sequences are what it computes on.
-- **rows**: takes or gives SelectedRows, the gradients of sparse embeddings.
-- **libraries**: `own` kernels, and others that run where they fit.
+- **dtypes**: the types that kernels take. `f`, `i` and `u` are floating-point numbers, integers and
+  unsigned integers of so many bits; `bf16` is bfloat16.
+- **gradient**: how many times the operator can be differentiated: `no`, 1, 2, 3 or `all`.
+- **LoD**: the input that gives the output its level of detail; `reads` where the operator computes
+  on sequences.
+- **rows**: `yes` where the operator takes or gives SelectedRows, which sparse embeddings have as
+  gradients.
+- **libraries**: `own` kernels, and libraries whose kernels are preferred for the calls they take.
 """
 
+# Marks of programs, which the executor carries out (static/reading.py).
+MARKS = {"create_py_reader", "read"}
 SHORT = {"float": "f", "int": "i", "uint": "u"}
 
 
@@ -94,6 +97,14 @@ def fluid():
     return tiers
 
 
+def quoted(names):
+    return ", ".join(f"`{n}`" for n in names) or "none"
+
+
+def wrapped(text):
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def page():
     names = forward_operators()
     known = set(dygraph.op_names())
@@ -110,11 +121,14 @@ def page():
     lines += ["", "## What Fluid has and this library lacks", ""]
     what = {"T1": "needed by ordinary models", "T2": "the next useful ones", "T3": "rarer ones"}
     for tier, listed in fluid().items():
-        absent = [n for n in listed if n not in known]
-        lines += [f"{tier}, {what[tier]}: {len(listed) - len(absent)} of {len(listed)} are here. Absent: "
-                  + (", ".join(f"`{n}`" for n in absent) or "none") + ".", ""]  # fmt: skip
+        absent = [n for n in listed if n not in known | MARKS]
+        here = f"{tier}, {what[tier]}: {len(listed) - len(absent)} of {len(listed)} are here."
+        lines += [wrapped(f"{here} Absent: {quoted(absent)}."), ""]
     beyond = sorted(set(names) - {n for listed in fluid().values() for n in listed})
-    lines += ["Beyond Fluid: " + ", ".join(f"`{n}`" for n in beyond) + ".", ""]
+    lines += [wrapped(f"Beyond Fluid: {quoted(beyond)}."), ""]
+    marks = " and ".join(f"`{n}`" for n in sorted(MARKS))
+    text = f"The executor carries out {marks} itself; they have no row above."
+    lines += [wrapped(text), ""]
     return "\n".join(lines)
 
 

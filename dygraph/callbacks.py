@@ -65,8 +65,7 @@ class Callback(Shown):
 def _value(logs, name):
     if name not in logs:
         raise InvalidArgumentError(
-            f"a callback watches '{name}', which must be among {sorted(logs)}."
-            f"{did_you_mean(name, logs)}"
+            f"a callback must watch one of {sorted(logs)}, got '{name}'.{did_you_mean(name, logs)}"
         )
     return logs[name]
 

@@ -149,11 +149,11 @@ class MetricBase(OfObjects):
 
     def update(self, preds, labels):
         """Add one batch."""
-        raise NotImplementedError(f"{type(self).__name__} must write update(preds, labels)")
+        raise NotImplementedError(f"{type(self).__name__} must define update(preds, labels)")
 
     def eval(self):
         """The value over all batches since the last `reset`."""
-        raise NotImplementedError(f"{type(self).__name__} must write eval()")
+        raise NotImplementedError(f"{type(self).__name__} must define eval()")
 
 
 class CompositeMetric(MetricBase):

@@ -284,7 +284,9 @@ def stop_profiler(sorted_key=None, profile_path=None):
     """
     global _running
     if _running is None:
-        raise PreconditionNotMetError("stop_profiler: start_profiler must have been called before")
+        raise PreconditionNotMetError(
+            "stop_profiler: a profiler must be running, got none. Call start_profiler() first"
+        )
     key = sorted_key or "default"
     if not isinstance(key, str) or key not in (*SORTED_BY, *_KEYS):
         raise InvalidArgumentError(

@@ -164,8 +164,8 @@ def chunks_of(tensors, metadata=None):
     header += b" " * (-len(header) % 8)
     if len(header) > _most_header(at):
         raise InvalidArgumentError(
-            f"save_file: the header may have {_most_header(at)} bytes beside {at} bytes of data, "
-            f"got {len(header)}. Keep long lists as arrays"
+            f"save_file: the header must have at most {_most_header(at)} bytes beside {at} of "
+            f"data, got {len(header)}. Keep long lists as arrays"
         )
     header = _START % zlib.crc32(header) + header[_START_LENGTH:]
     length = len(header).to_bytes(8, "little")
@@ -189,7 +189,7 @@ def _unique(pairs):
 
 
 def _no_constant(text):
-    raise FormatError(f"damaged safetensors file: JSON has no number {text}")
+    raise FormatError(f"damaged safetensors file: a number of JSON must be finite, got {text}")
 
 
 def parse_json(text):
@@ -261,8 +261,8 @@ def _read_header(file, path):
     data_bytes = size - 8 - length
     if length > _most_header(data_bytes):
         raise FormatError(
-            f"damaged safetensors file: the header may have {_most_header(data_bytes)} bytes "
-            f"beside {data_bytes} bytes of data, got {length}"
+            f"damaged safetensors file: the header must have at most {_most_header(data_bytes)} "
+            f"bytes beside {data_bytes} of data, got {length}"
         )
     header = bytearray(length)
     files.read_exactly(file, header, "a header")
@@ -275,7 +275,7 @@ def _read_header(file, path):
     table = parse_json(text)
     metadata = table.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise FormatError("damaged safetensors file: metadata must be strings by name")
+        raise FormatError("damaged safetensors file: metadata must be an object of strings")
     if any(key.startswith(_OWN) for key in metadata):
         _check_own(header)
     entries = [_Entry(name, facts) for name, facts in table.items()]
@@ -302,7 +302,8 @@ def _check_own(header):
         header[:_START_LENGTH] = _START % 0
     if expected != zlib.crc32(header):
         raise FormatError(
-            "damaged safetensors file: the header must have the checksum it says, got another"
+            "damaged safetensors file: the checksum of the header must be the one that it "
+            "gives, got another"
         )
 
 
@@ -350,8 +351,8 @@ def read(path):
             array, kind = _read_tensor(file, entry)
             if sums and zlib.crc32(array.reshape(-1).view(np.uint8)) != sums[entry.name]:
                 raise FormatError(
-                    f"damaged safetensors file: the tensor '{entry.name}' must have the checksum "
-                    "the header says, got another"
+                    f"damaged safetensors file: the checksum of '{entry.name}' must be the one "
+                    "that the header gives, got another"
                 )
             tensors[entry.name] = _to_variable(array, kind, entry.name)
     if not any(key.startswith(_OWN) for key in metadata):

@@ -58,7 +58,9 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     """
     _require(loss, "append_backward: loss")
     if str(loss.dtype) not in ("float16", "bfloat16", "float32", "float64"):
-        raise ArgumentTypeError(f"append_backward: loss must be floating, got {loss.dtype}")
+        raise ArgumentTypeError(
+            f"append_backward: loss must be of a floating-point type, got {loss.dtype}"
+        )
     program, block = loss.block.program, loss.block
     if parameter_list is None:
         parameters = [p for p in program.all_parameters() if p.trainable]
@@ -254,9 +256,10 @@ def _differentiate(
 
 def _as_fluid(desc):
     """The gradient of split as Fluid writes it, `concat`, where no part lacks its gradient."""
+    if desc.type != "split_grad":
+        return desc
     parts = desc.inputs.get("Out@GRAD", [])
-    lacks = "@EMPTY@" in parts or bool(desc.inputs.get("AxisTensor"))
-    if desc.type != "split_grad" or lacks:
+    if "@EMPTY@" in parts or desc.inputs.get("AxisTensor"):
         return desc
     concat = _core.Op("concat")
     concat.set_input("X", parts)

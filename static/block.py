@@ -220,7 +220,7 @@ class Block:
                 f"create_parameter: every size must be known and at least 1, got {given}"
             )
         if not shape:
-            raise InvalidArgumentError("create_parameter: there must be a size, got none")
+            raise InvalidArgumentError("create_parameter: shape must hold a size, got none")
         if dtype is None:
             raise ArgumentTypeError("create_parameter: dtype must be an element type, got None")
         if initializer is not None and not callable(initializer):

@@ -299,7 +299,7 @@ class DetectionMAP(Evaluator):
     def eval(self, executor=None, eval_program=None, scope=None):
         """Not there: fetch the variables of `get_map_var`."""
         raise PreconditionNotMetError(
-            "DetectionMAP: the runs of the program give its value: fetch get_map_var()[1]"
+            "DetectionMAP.eval: a run of the program computes the value. Fetch get_map_var()[1]"
         )
 
 

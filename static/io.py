@@ -336,8 +336,8 @@ def _verified(path):
         size = os.fstat(file.fileno()).st_size
         if size > _MOST:
             raise FormatError(
-                f"damaged inference model: the program in '{path}' may have {_MOST} bytes, "
-                f"got {size}"
+                f"damaged inference model: the program in '{path}' must have at most {_MOST} "
+                f"bytes, got {size}"
             )
         desc = _core.program_from_bytes(file.readall())
     desc.verify()

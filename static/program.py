@@ -316,8 +316,10 @@ class Program(_TakesValues):
         return _Appending(self, block)
 
     def layer(self, name):
-        """Inside, results are named after the layer: ``fc_0.tmp_0``, ``fc_0.tmp_1``, ..."""
-        return _InLayer(self.core, name)
+        """Inside, calls append to the current block, and results are named after the layer:
+        ``fc_0.tmp_0``, ``fc_0.tmp_1``, ...
+        """
+        return _InLayer(self, name)
 
     @contextlib.contextmanager
     def marked(self, role, role_var=(), name_scope=None):
@@ -337,7 +339,7 @@ class Program(_TakesValues):
         return self.core.layer_name
 
 
-class _Appending:  # no generator: every layer function enters two of these
+class _Appending:
     __slots__ = "before", "block", "program"
 
     def __init__(self, program, block):
@@ -355,18 +357,27 @@ class _Appending:  # no generator: every layer function enters two of these
         self.program.core.leave_block()
 
 
-class _InLayer:
-    __slots__ = "core", "name"
+class _InLayer:  # no generator and no base: every layer function enters one
+    __slots__ = "before", "name", "program"
 
-    def __init__(self, core, name):
-        self.core, self.name = core, name
+    def __init__(self, program, name):
+        self.program, self.name = program, name
 
     def __enter__(self):
-        self.core.enter_layer(self.name)
+        program = self.program
+        core = program.core
+        core.enter_layer(self.name)
+        core.enter_block(core.current)
+        self.before = _core.set_describing(True)
+        _local.described.append(program)
         return self.name
 
     def __exit__(self, *error):
-        self.core.leave_layer()
+        _local.described.pop()
+        _core.set_describing(self.before)
+        core = self.program.core
+        core.leave_block()
+        core.leave_layer()
 
 
 def _names_of(op):

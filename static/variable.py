@@ -199,8 +199,8 @@ class Variable(_core.Symbol):
         if modes.ways is not None:
             raise modes.ways.not_here("backward()", "Call it on what the function returns")
         raise PreconditionNotMetError(
-            f"'{self.name}' is a variable of a program: call static.append_backward(loss), or "
-            "optimizer.minimize(loss)"
+            f"backward(): '{self.name}' must be an eager Variable, got a variable of a program. "
+            "Call static.append_backward(loss), or optimizer.minimize(loss)"
         )
 
 

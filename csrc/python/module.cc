@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "op/op_registry.h"
+#include "platform/code_pages.h"
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
 #include "python/bind.h"
@@ -82,6 +83,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
     }
   });
   FreezeRegistry();
+  ForgetCodePages();
   if (!ReadyVariableType()) throw py::error_already_set();
   Py_INCREF(reinterpret_cast<PyObject*>(&VariableType));
   m.add_object("Variable", py::handle(reinterpret_cast<PyObject*>(&VariableType)));

@@ -23,7 +23,8 @@ def array(self, dtype=None, copy=None):
     if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
         if copy is False:
             raise InvalidArgumentError(
-                f"an array of {np.dtype(dtype)} cannot be made without a copy from {self.dtype}"
+                f"np.asarray: dtype must be {self.dtype} with copy=False, got {np.dtype(dtype)}. "
+                "Leave copy out, or convert with astype()"
             )
         return _core.view(self).astype(dtype)
     return self.numpy() if copy else _core.view(self)
@@ -76,13 +77,14 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         For another device than the host, and for ``copy=False`` if a copy is needed.
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
-        raise BufferError(f"__dlpack__: values lie in host memory, (1, 0), got {dl_device}")
+        raise BufferError(f"__dlpack__: dl_device must be {_HOST}, host memory, got {dl_device}")
     if stream not in (None, -1):
-        raise BufferError(f"__dlpack__: host memory has no streams, got {stream!r}")
+        raise BufferError(f"__dlpack__: stream must be None for host memory, got {stream!r}")
     versioned = max_version is not None and tuple(max_version)[0] >= 1
     if copy is False and not versioned:
         raise BufferError(
-            "__dlpack__: without max_version=(1, 0) the values must be copied, got copy=False"
+            "__dlpack__: max_version must be at least (1, 0) with copy=False, got "
+            f"{max_version}. Older consumers need a copy"
         )
     return _core.to_dlpack(self, versioned, bool(copy))
 

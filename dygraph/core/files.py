@@ -23,7 +23,7 @@ _MARK, _NEXT = ".dygraph.set", ".dygraph.next"  # as in csrc/files/file_set.h
 def path_of(path, what):
     """`path` as a string. ArgumentTypeError for other types."""
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentTypeError(f"{what}: path must be a path, got {kind_of(path)}")
+        raise ArgumentTypeError(f"{what}: path must be a string or a Path, got {kind_of(path)}")
     path = os.fspath(path)
     if not isinstance(path, str) or not path or "\0" in path:
         raise InvalidArgumentError(f"{what}: path must be text and not empty, got {path!r}")

@@ -104,8 +104,8 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
     if kwargs.pop("out", None) is not None:
         raise ArgumentTypeError(
-            f"numpy.{name}: a Variable is not written into an array. Omit out= (or +=), or pass "
-            f"the values with .numpy()"
+            f"numpy.{name}: out= (or +=) takes arrays only, got a Variable. Write a = a + x, or "
+            "pass the values with .numpy()"
         )
     if method == "reduce" and name in REDUCTIONS:
         return call_function(REDUCTIONS[name], inputs, {"axis": 0, **kwargs}, f"{name}.reduce")

@@ -110,7 +110,10 @@ def result_type(*values):
             weak = own if weak is None else _core.promote(weak, own)
             continue
         if isinstance(value, (list, tuple)):
-            raise ArgumentTypeError(f"result_type: a list has no type of its own, got {value}")
+            raise ArgumentTypeError(
+                f"result_type: a value must have a type, got the list {value}. Convert it with "
+                "dygraph.asarray()"
+            )
         if isinstance(value, (Variable, np.ndarray, np.generic)):
             value = value.dtype
         if value is None:

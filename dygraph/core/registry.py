@@ -185,7 +185,9 @@ def load_library(path):
     the library to load must exist and be readable, got 'no_such_library.so'
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentTypeError(f"load_library: path must be a path, got {kind_of(path)}")
+        raise ArgumentTypeError(
+            f"load_library: path must be a string or a Path, got {kind_of(path)}"
+        )
     try:
         return _core.load_library(os.fspath(path))
     finally:

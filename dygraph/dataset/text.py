@@ -79,7 +79,9 @@ def samples_of(sentences, word_idx, n, data_type):
         raise InvalidArgumentError(f"n must be at least 1 for n-grams, got {n}")
     for word in ("<s>", "<e>", "<unk>"):
         if word not in word_idx:
-            raise InvalidArgumentError(f"word_idx must be one of build_dict, got none for '{word}'")
+            raise InvalidArgumentError(
+                f"word_idx must have an index for '{word}', got none. Make it with build_dict()"
+            )
 
     def reader():
         start, end, unknown = (word_idx[w] for w in ("<s>", "<e>", "<unk>"))

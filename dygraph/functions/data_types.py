@@ -135,7 +135,7 @@ def isdtype(dtype, kind):
 
 
 def can_cast(from_, to, /):
-    """Whether a type, or a Variable's, is promoted to another: whether all values have a place.
+    """Whether ``promote_types(from_, to)`` is `to`.
 
     Parameters
     ----------

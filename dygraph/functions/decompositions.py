@@ -84,7 +84,7 @@ def _triangle(UPLO, owner):
 
 
 def eigh(x, /, UPLO="L"):
-    """Eigenvalues, rising, and eigenvectors of symmetric matrices: ``x @ V = V * w``.
+    """Ascending eigenvalues and the eigenvectors of symmetric matrices: ``x @ V = V * w``.
 
     A sign is free for each vector, and gradients are right for results that do not depend on it.
     Where eigenvalues are equal, the gradient of the vectors is infinite or NaN, as in PyTorch.
@@ -111,7 +111,7 @@ def eigh(x, /, UPLO="L"):
 
 
 def eigvalsh(x, /, UPLO="L"):
-    """The eigenvalues of symmetric matrices, rising; see `eigh`. Equal ones have gradients.
+    """The eigenvalues of symmetric matrices, ascending; see `eigh`. Equal ones have gradients.
 
     >>> import dygraph
     >>> dygraph.linalg.eigvalsh(dygraph.asarray([[2.0, 0.0], [0.0, 1.0]])).tolist()
@@ -238,7 +238,7 @@ def qr(x, /, mode="reduced"):
 
 
 def svd(x, /, full_matrices=True):
-    """The singular value decomposition ``x = U @ diag(S) @ Vh``, with `S` falling.
+    """The singular value decomposition ``x = U @ diag(S) @ Vh``, with `S` descending.
 
     A sign is free for each pair of vectors, and gradients are right for results that do not depend
     on it. They are made for ``full_matrices=False``, of `S` for both. Where singular values are
@@ -268,7 +268,7 @@ def svd(x, /, full_matrices=True):
 
 
 def svdvals(x, /):
-    """The singular values of matrices, falling. Equal ones have gradients.
+    """The singular values of matrices, descending. Equal ones have gradients.
 
     >>> import dygraph
     >>> dygraph.linalg.svdvals(dygraph.asarray([[0.0, 2.0], [3.0, 0.0]])).tolist()

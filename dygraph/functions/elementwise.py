@@ -20,6 +20,12 @@ ops = _core.ops
 Variable = _core.Variable
 
 
+def _each(what):
+    """The first line of a function of single numbers; notes follow a semicolon."""
+    what, _, note = what.partition("; ")
+    return f"{what}, element by element{note and '; ' + note}."
+
+
 def _example(call, result):
     return f"""Examples
     --------
@@ -84,7 +90,7 @@ def _unary(name, op, what, of, result, kind="float"):
             x = floating(x)
         return widened(run, x)
 
-    doc = f"""{what}, element by element.
+    doc = f"""{_each(what)}
 
     Parameters
     ----------
@@ -119,25 +125,23 @@ sqrt = _unary("sqrt", "sqrt", "The square root", "[9.0]", "[3.0]")
 tan = _unary("tan", "tan", "The tangent", "[0.0]", "[0.0]")
 tanh = _unary("tanh", "tanh", "The hyperbolic tangent", "[0.0]", "[0.0]")
 abs = _unary("abs", "abs", "The absolute value", "[-1.5, 2.0]", "[1.5, 2.0]", "number")
-ceil = _unary("ceil", "ceil", "The least integer that is not less", "[1.5]", "[2.0]", "number")
-floor = _unary(
-    "floor", "floor", "The greatest integer that is not greater", "[-1.5]", "[-2.0]", "number"
-)
+ceil = _unary("ceil", "ceil", "The least integer not below `x`", "[1.5]", "[2.0]", "number")
+floor = _unary("floor", "floor", "The greatest integer not above `x`", "[-1.5]", "[-2.0]", "number")
 round = _unary(
-    "round", "round", "The nearest integer, of two the even one", "[0.5, 1.5]", "[0.0, 2.0]",
+    "round", "round", "The nearest integer; of two the even one", "[0.5, 1.5]", "[0.0, 2.0]",
     "number",
 )  # fmt: skip
-sign = _unary("sign", "sign", "-1, 0 or 1 for the sign", "[-3.0, 0.0]", "[-1.0, 0.0]", "number")
+sign = _unary("sign", "sign", "-1, 0 or 1, the sign of `x`", "[-3.0, 0.0]", "[-1.0, 0.0]", "number")
 square = _unary("square", "square", "``x * x``", "[-3.0]", "[9.0]", "number")
 isfinite = _unary(
-    "isfinite", "isfinite_v2", "Whether it is neither infinite nor NaN",
+    "isfinite", "isfinite_v2", "Whether `x` is neither infinite nor NaN",
     "[1.0, float('nan')]", "[True, False]", "test",
 )  # fmt: skip
 isinf = _unary(
-    "isinf", "isinf_v2", "Whether it is infinite", "[1.0, float('inf')]", "[False, True]", "test"
+    "isinf", "isinf_v2", "Whether `x` is infinite", "[1.0, float('inf')]", "[False, True]", "test"
 )
 isnan = _unary(
-    "isnan", "isnan_v2", "Whether it is NaN", "[1.0, float('nan')]", "[False, True]", "test"
+    "isnan", "isnan_v2", "Whether `x` is NaN", "[1.0, float('nan')]", "[False, True]", "test"
 )
 
 
@@ -235,7 +239,7 @@ def _binary(name, op, compute, what, call, result, kind="number"):
         return widened(compute, *operands(name, x1, x2))
 
     bool_result = kind == "test"
-    doc = f"""{what}, element by element.
+    doc = f"""{_each(what)}
 
     Parameters
     ----------
@@ -338,7 +342,7 @@ def _logical(name, op, what, result):
 
 logical_and = _logical("logical_and", "logical_and", "Whether both are True", "[True, False]")
 logical_or = _logical("logical_or", "logical_or", "Whether one is True", "[True, True]")
-logical_xor = _logical("logical_xor", "logical_xor", "Whether one alone is True", "[False, True]")
+logical_xor = _logical("logical_xor", "logical_xor", "Whether exactly one is True", "[False, True]")
 
 
 def _shifted(name, x, bits):

@@ -328,7 +328,7 @@ def image_resize_short(input, out_short_len, resample="BILINEAR"):
     least = min(sizes)
     if least < 1:
         raise InvalidArgumentError(
-            f"image_resize_short: there must be pixels, got shape {list(input.shape)}"
+            f"image_resize_short: input must have pixels, got shape {list(input.shape)}"
         )
     return image_resize(
         input, [int(n * (short / least) + 0.5) for n in sizes], None, None, resample

@@ -148,7 +148,7 @@ def cholesky_solve(x, y, upper=False):
 
 
 def lstsq(x1, x2, /, rcond=None, *, driver="gelsd"):
-    """The least `x` for which ``norm(x1 @ x - x2)`` is least, for each column of `x2`.
+    """The `x` of least norm that makes ``norm(x1 @ x - x2)`` least, for each column of `x2`.
 
     Parameters
     ----------
@@ -224,7 +224,9 @@ def pinv(x, /, rtol=None, hermitian=False, *, rcond=None):
     """
     x = matrices(x, "pinv: x")
     if rcond is not None and rtol is not None:
-        raise InvalidArgumentError("pinv: rtol and rcond are two names of one number; give one")
+        raise InvalidArgumentError(
+            f"pinv: give rtol or rcond, two names of one number, got {rtol} and {rcond}"
+        )
     rtol = rcond if rtol is None else rtol
     if check.flag(hermitian, "pinv: hermitian"):
         lower = ops.tril_triu(x, diagonal=-1)

@@ -220,7 +220,7 @@ def _of_no_elements(x, shape):
 
     if x.size != 0 or shape.count(-1) > 1:
         raise InvalidArgumentError(
-            f"reshape: a size of 0 is for no elements, got {list(shape)} for shape "
+            f"reshape: a size may be 0 only if x has no elements, got {list(shape)} for shape "
             f"{list(x.shape)}. Write x.shape[axis] to keep the size of an axis, or -1"
         )
     if -1 in shape:  # any size would do
@@ -428,7 +428,7 @@ def roll(x, shift=None, axis=None, **spellings):
     shift : int or list of int
         By how many places; one number for all axes, or one for each.
     axis : int or list of int, optional
-        None: of the elements laid flat.
+        None: of the flattened elements.
 
     Returns
     -------
@@ -460,7 +460,7 @@ def cumsum(x, axis=None, dtype=None, **spellings):
     ----------
     x : Variable
     axis : int, optional
-        None: of all elements, laid flat.
+        None: of all elements, flattened.
     dtype : dtype, optional
         The type of the sums.
 

@@ -152,7 +152,10 @@ def norm(x, /, *places, ord=None, axis=None, keepdims=False, **spellings):
         axis, keepdims = spelled("norm", spellings, axis=axis, keepdims=keepdims)
     x = floating(check.variable(x, "norm: x"))
     if len(places) > 3 or (places and ord is not None):
-        raise ArgumentTypeError("norm() takes x, ord, axis and keepdims, each once")
+        raise ArgumentTypeError(
+            f"norm() takes x, ord, axis and keepdims, each once, got {len(places) + 1} by position"
+            + (f" and ord={ord!r}" if ord is not None else "")
+        )
     if places:
         ord = places[0]
         axis = places[1] if len(places) > 1 else axis

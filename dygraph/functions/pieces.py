@@ -40,14 +40,14 @@ def _one_type(arrays, owner):
 
 @given_once
 def concat(arrays=None, axis=0, **spellings):
-    """The Variables in a list, concatenated along an axis; None: laid flat. Types are promoted.
+    """The Variables in a list, concatenated along an axis; None: flattened. Types are promoted.
 
     Parameters
     ----------
     arrays : list of Variable
         Equal shapes except along `axis`.
     axis : int or None
-        None: each is laid flat first.
+        None: each is flattened first.
 
     Returns
     -------

@@ -177,7 +177,8 @@ def _document(name):
         The type of the result. Default: that of `x`; bools and integers give int64."""
     text, axis, result = _EXAMPLES[name]
     x = f"(x > {text})" if text else "x"
-    return f"""The {what}, over `axis`.
+    what, _, note = what.partition("; ")
+    return f"""The {what} over `axis`{note and "; " + note}.
 
     Parameters
     ----------
@@ -401,7 +402,7 @@ METHODS["var"], METHODS["std"] = _either(var), _either(std)
 
 @given_once
 def count_nonzero(x, axis=None, keepdims=False, **spellings):
-    """The number of elements that are not 0 or False, over `axis`. int64.
+    """The number of elements that are not 0 or False, over `axis`, as int64.
 
     Parameters
     ----------
@@ -448,7 +449,7 @@ def _with_initial(x, made, axis, value):
 
 @given_once
 def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellings):
-    """The sums of the first elements along `axis`.
+    """The running sums along `axis`: result i is the sum of the elements 0 to i.
 
     Parameters
     ----------
@@ -480,7 +481,7 @@ def cumulative_sum(x, axis=None, *, dtype=None, include_initial=False, **spellin
 
 @given_once
 def cumulative_prod(x, axis=None, *, dtype=None, include_initial=False, **spellings):
-    """The products of the first elements along `axis`. Arguments as for `cumulative_sum`.
+    """The running products along `axis`. Arguments as for `cumulative_sum`.
 
     Parameters
     ----------

@@ -41,14 +41,14 @@ def _position(name, operator, which):
         return op(x, axis=axis, keepdims=keepdims)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Where the {which} element stands along `axis`, the first of equal ones.
+    function.__doc__ = f"""The index of the {which} element along `axis`, the first of equal ones.
 
     Parameters
     ----------
     x : Variable
         A NaN counts as the {which}.
     axis : int, optional
-        None: in all elements, laid flat.
+        None: in all elements, flattened.
     keepdims : bool
         True: the axis stays in the shape with size 1.
 
@@ -168,7 +168,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
 
 
 def take(x, indices, /, *, axis=None):
-    """The elements or slices of `x` at some places along an axis.
+    """The elements or slices of `x` at given indices along an axis.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def take(x, indices, /, *, axis=None):
 
 
 def take_along_axis(x, indices, axis=-1):
-    """The elements of `x` at a place along `axis` for each element of `indices`.
+    """The elements of `x` along `axis` at the index that each element of `indices` gives.
 
     Parameters
     ----------

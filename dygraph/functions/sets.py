@@ -190,7 +190,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x, /):
-    """The distinct elements, where each comes first, which one each element is, and the counts.
+    """The distinct elements, their first indices, the inverse indices, and the counts.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def unique_counts(x, /):
 
 
 def unique_inverse(x, /):
-    """The distinct elements, and for each element of `x` which of them it is, in its shape.
+    """The distinct elements, and for each element of `x` its index among them.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def unique_inverse(x, /):
     Returns
     -------
     tuple of Variable
-        ``values`` and ``inverse_indices``.
+        ``values`` and ``inverse_indices``, which has the shape of `x`.
 
     Examples
     --------

@@ -101,7 +101,8 @@ class RandomSampler(Sampler):
         self.num_samples = check.integer(count, "RandomSampler: num_samples", 0)
         if self.num_samples > size and not (self.replacement and size):
             raise InvalidArgumentError(
-                f"RandomSampler: num_samples may be {size} without replacement, got {num_samples}"
+                f"RandomSampler: num_samples must be at most {size} without replacement, got "
+                f"{num_samples}"
             )
 
     def __iter__(self):
@@ -145,8 +146,8 @@ class WeightedRandomSampler(Sampler):
         positive = int((self.weights > 0).sum())
         if not replacement and self.num_samples > positive:
             raise InvalidArgumentError(
-                f"WeightedRandomSampler: num_samples may be {positive}, the number of positive "
-                f"weights, without replacement, got {num_samples}"
+                f"WeightedRandomSampler: num_samples must be at most {positive}, the number of "
+                f"positive weights, without replacement, got {num_samples}"
             )
 
     def __iter__(self):

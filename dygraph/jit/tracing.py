@@ -90,8 +90,8 @@ class Observer:
         """An optimizer's step begins."""
         if any(o is optimizer for o in self._stepped) and callable(optimizer._learning_rate):
             raise PreconditionNotMetError(
-                f"{type(optimizer).__name__}.step: a traced function may step an optimizer whose "
-                f"learning rate is computed once, got a second step at {user_line()}"
+                f"{type(optimizer).__name__}.step: a traced function must call step() once where a "
+                f"schedule or function gives the learning rate, got a second call at {user_line()}"
             )
         self._stepped.append(optimizer)
         if self._first:

@@ -129,7 +129,7 @@ class LayerList(Layer):
                 f"LayerList: the index must lie in [-{len(layers)}, {len(layers)}], got {index}"
             )
         if not isinstance(sublayer, Layer):
-            raise ArgumentTypeError(f"LayerList: a Layer is inserted, got {kind_of(sublayer)}")
+            raise ArgumentTypeError(f"LayerList: sublayer must be a Layer, got {kind_of(sublayer)}")
         layers.insert(index, sublayer)
         self._renew(layers)
 
@@ -196,7 +196,7 @@ class ParameterList(Layer):
         """Append a parameter. Returns the list."""
         if not isinstance(parameter, Parameter):
             raise ArgumentTypeError(
-                f"ParameterList: a Parameter is appended, got {kind_of(parameter)}"
+                f"ParameterList: parameter must be a Parameter, got {kind_of(parameter)}"
             )
         self.add_parameter(str(len(self._parameters)), parameter)
         return self

@@ -98,8 +98,8 @@ class Average:
         _refuse_trace(f"{type(self).__name__}.update")
         if self._saved is not None:
             raise PreconditionNotMetError(
-                f"{type(self).__name__}.update: the parameters must be their own, not averages. "
-                "Call restore() first"
+                f"{type(self).__name__}.update: the parameters must hold their own values, got "
+                "averages. Call restore() first"
             )
 
     def _named(self):

@@ -409,7 +409,8 @@ class Optimizer(check.NamedArguments, OfObjects):
             return self._last
         if callable(self._learning_rate):
             raise PreconditionNotMetError(
-                f"{type(self).__name__}: a computed learning rate is known after the first step"
+                f"{type(self).__name__}: the learning rate is computed in step(), so it is known "
+                "after the first step, got none yet"
             )
         return self._learning_rate
 
@@ -435,8 +436,8 @@ class Optimizer(check.NamedArguments, OfObjects):
         """Set another learning rate. PreconditionNotMetError if a callable gives it."""
         if callable(self._learning_rate):
             raise PreconditionNotMetError(
-                f"{type(self).__name__}: the learning rate comes from "
-                f"{type(self._learning_rate).__name__}, which decides it"
+                f"{type(self).__name__}.set_lr: the learning rate must be a number to be set, got "
+                f"{type(self._learning_rate).__name__}. Change the schedule"
             )
         self._learning_rate = check.number(value, f"{type(self).__name__}: learning_rate", 0)
         self._was_set = True

@@ -77,7 +77,8 @@ def _read(file, path, max_bytes):
             name = member.filename[:-4] if member.filename.endswith(".npy") else member.filename
             if name in result or len(name) > _MOST_NAME:
                 raise FormatError(
-                    f"damaged archive: names must not repeat and be short, got '{name[:60]}'"
+                    f"damaged archive: a name must not repeat and must have at most {_MOST_NAME} "
+                    f"characters, got '{name[:60]}'"
                 )
             with archive.open(member) as stream:
                 result[name] = _read_array(stream, name, member.file_size)
@@ -124,7 +125,7 @@ def _read_array(stream, name, size):
     except DygraphError:
         ours = None
     if ours is None or str(ours) != dtype.name:
-        raise FormatError(f"{what} must be of a type we have, got {str(dtype)[:60]}")
+        raise FormatError(f"{what} must be of an element type of dygraph, got {str(dtype)[:60]}")
     count = dtype.itemsize
     for n in shape:
         if n < 0:

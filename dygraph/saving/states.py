@@ -60,7 +60,8 @@ class _Encoder:
             return self._tensor(value, path)
         if depth >= _DEEPEST:
             raise InvalidArgumentError(
-                f"save: data may be nested {_DEEPEST} deep, got more at '{'.'.join(path[:4])}...'"
+                f"save: data must be nested at most {_DEEPEST} deep, got more at "
+                f"'{'.'.join(path[:4])}...'"
             )
         if isinstance(value, (list, tuple)):
             items = [self.encode(v, (*path, str(i)), depth + 1) for i, v in enumerate(value)]
@@ -100,7 +101,9 @@ class _Decoder:
 
     def decode(self, value, depth=0):
         if depth > _DEEPEST + 2:
-            raise FormatError(f"damaged file: data may be nested {_DEEPEST} deep, got more")
+            raise FormatError(
+                f"damaged file: data must be nested at most {_DEEPEST} deep, got more"
+            )
         if isinstance(value, list):
             return [self.decode(v, depth + 1) for v in value]
         if not isinstance(value, dict):
@@ -115,7 +118,7 @@ class _Decoder:
             if special == "$float" and item in ("nan", "inf", "-inf"):
                 return float(item)
         if special is not None:
-            raise FormatError(f"damaged file: '{special}' must stand alone with its value")
+            raise FormatError(f"damaged file: an object with '{special}' must hold its value alone")
         return {k[1:] if k[:1] == "$" else k: self.decode(v, depth + 1) for k, v in value.items()}
 
     def _tensor(self, value):
@@ -247,7 +250,7 @@ def load(path, **others):
     result = decoder.decode(safetensors.parse_json(metadata[_TREE]))
     if decoder.unused:
         raise FormatError(
-            f"damaged file: every tensor must have its place, but '{min(decoder.unused)}' has none"
+            f"damaged file: the data must use every tensor, but not '{min(decoder.unused)}'"
         )
     return result
 

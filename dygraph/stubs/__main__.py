@@ -5,5 +5,6 @@ from pathlib import Path
 
 from dygraph.stubs import write
 
-for path in write(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]):
-    print(path)
+if __name__ == "__main__":
+    for path in write(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]):
+        print(path)

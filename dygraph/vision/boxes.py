@@ -214,7 +214,7 @@ def clip_boxes_to_image(boxes, size):
 
 
 def remove_small_boxes(boxes, min_size):
-    """The numbers of the boxes of which both sides are at least `min_size` long.
+    """The indices of the boxes whose sides are both at least `min_size` long.
 
     Parameters
     ----------

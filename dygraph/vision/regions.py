@@ -40,7 +40,10 @@ def _regions(x, boxes, boxes_num, owner):
         )
     if isinstance(boxes, (list, tuple)):  # one Variable for each image
         if boxes_num is not None:
-            raise InvalidArgumentError(f"{owner}: a list of boxes says their numbers itself")
+            raise InvalidArgumentError(
+                f"{owner}: boxes_num must be left out for a list of boxes, one Variable for each "
+                f"image, got {kind_of(boxes_num)}"
+            )
         for b in boxes:
             check.variable(b, f"{owner}: boxes")
         counts = [len(b) for b in boxes]

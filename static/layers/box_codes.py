@@ -219,7 +219,7 @@ def bipartite_match(dist_matrix, match_type=None, dist_threshold=None, name=None
 
 @layer
 def target_assign(input, matched_indices, negative_indices=None, mismatch_value=None, name=None):
-    """What each column of a match should give: the row it matched, or a value for none.
+    """The target of each column of a match: the row that it matched, or a value for none.
 
     Parameters
     ----------

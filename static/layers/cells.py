@@ -46,7 +46,7 @@ class RNNCell(Shown):
 
     def call(self, inputs, states, **kwargs):
         """Return ``(outputs, new_states)``; the new states have the structure of the old ones."""
-        raise NotImplementedError(f"{type(self).__name__} must have call(inputs, states)")
+        raise NotImplementedError(f"{type(self).__name__} must define call(inputs, states)")
 
     def __call__(self, inputs, states, **kwargs):
         return self.call(inputs, states, **kwargs)
@@ -55,13 +55,13 @@ class RNNCell(Shown):
     def state_shape(self):
         """The shape of a row of the states: a list of int, or a structure of such lists."""
         raise NotImplementedError(
-            f"{type(self).__name__} must have state_shape, or be given its first states"
+            f"{type(self).__name__} must define state_shape, or be given its first states"
         )
 
     @property
     def state_dtype(self):
         """The type of the states: a name, or names in the structure of `state_shape`."""
-        raise NotImplementedError(f"{type(self).__name__} must have state_dtype")
+        raise NotImplementedError(f"{type(self).__name__} must define state_dtype")
 
     def get_initial_states(
         self, batch_ref, shape=None, dtype="float32", init_value=0, batch_dim_idx=0

@@ -62,11 +62,11 @@ class Decoder(Shown):
 
     def initialize(self, inits):
         """Return ``(inputs, states, finished)`` for the first step; `finished` is bool."""
-        raise NotImplementedError(f"{type(self).__name__} must have initialize(inits)")
+        raise NotImplementedError(f"{type(self).__name__} must define initialize(inits)")
 
     def step(self, time, inputs, states, **kwargs):
         """Return ``(outputs, next_states, next_inputs, finished)``; `time` is one int64."""
-        raise NotImplementedError(f"{type(self).__name__} must have step(time, inputs, states)")
+        raise NotImplementedError(f"{type(self).__name__} must define step(time, inputs, states)")
 
     def finalize(self, outputs, final_states, sequence_lengths):
         """Return ``(outputs, states)``, made of the outputs of all steps ``[time, batch, ...]``."""

@@ -49,15 +49,17 @@ class DecodeHelper(Shown):
 
     def initialize(self):
         """Return ``(inputs, finished)`` for the first step."""
-        raise NotImplementedError(f"{type(self).__name__} must have initialize()")
+        raise NotImplementedError(f"{type(self).__name__} must define initialize()")
 
     def sample(self, time, outputs, states):
         """Return the ids for `outputs`."""
-        raise NotImplementedError(f"{type(self).__name__} must have sample(time, outputs, states)")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define sample(time, outputs, states)"
+        )
 
     def next_inputs(self, time, outputs, states, sample_ids):
         """Return ``(finished, inputs, states)`` for the next step."""
-        raise NotImplementedError(f"{type(self).__name__} must have next_inputs(...)")
+        raise NotImplementedError(f"{type(self).__name__} must define next_inputs(...)")
 
 
 class TrainingHelper(DecodeHelper):

@@ -133,7 +133,9 @@ def nce(
     }  # fmt: skip
     if sampler == "custom_dist":
         if custom_dist is None:
-            raise InvalidArgumentError("nce: custom_dist must be given for that sampler, got None")
+            raise InvalidArgumentError(
+                "nce: custom_dist must be given for sampler='custom_dist', got None"
+            )
         tables = walker_tables(custom_dist, classes, str(input.dtype))
         slots = {"probs": "Probs", "alias": "Alias", "alias_probs": "AliasProbs"}
         for key, slot in slots.items():
@@ -211,7 +213,8 @@ def hsigmoid(
     classes = check.integer(num_classes, "hsigmoid: num_classes", least)
     if is_custom != (path_table is not None) or is_custom != (path_code is not None):
         raise InvalidArgumentError(
-            "hsigmoid: path_table and path_code must be given with is_custom, and only then"
+            "hsigmoid: path_table and path_code must be given if and only if is_custom=True, got "
+            f"is_custom={is_custom}"
         )
     nodes = classes if is_custom else classes - 1
     width = known(input.shape[1], "hsigmoid", "the width", input)

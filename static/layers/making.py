@@ -100,13 +100,9 @@ def layer(function=None, *, parameters=False, named=None):
         name = args[at] if len(args) > at else kwargs.get("name")
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
-        block = program.current_block()
         before = _core.last_version(), program.num_blocks
         try:
-            with (
-                program.layer(name or unique_name.generate(named or owner)),
-                program.appending_to(block),
-            ):
+            with program.layer(name or unique_name.generate(named or owner)):
                 return function(*args, **kwargs)
         except Exception as error:
             _take_back(program, *before)
@@ -176,16 +172,16 @@ class _Plan:
         info = dygraph.op_info(op)
         slots = {slot.name.lower(): slot for slot in info.inputs}
         attrs = {attr.name for attr in info.attrs}
-        self.op, self.slots, self.attrs, self.lists = op, [], [], set()
-        for argument in signature.parameters:
+        self.op, self.slots, self.attrs = op, [], []
+        for argument, parameter in signature.parameters.items():
             target = names.get(argument, argument)
             if target in attrs:
                 self.attrs.append((argument, target))
             if target.lower() in slots:
                 slot = slots[target.lower()]
-                self.slots.append((argument, slot.name))
-                if slot.duplicable:
-                    self.lists.add(argument)
+                optional = parameter.default is None
+                also = target if target in attrs else None
+                self.slots.append((argument, slot.name, slot.duplicable, optional, also))
             elif target not in attrs and argument not in _NOT_READ:
                 raise AlreadyExistsError(f"{owner}: {op} has no slot or attribute '{target}'")
         shown = [s for s in info.outputs if not (s.intermediate or s.extra)]
@@ -212,38 +208,33 @@ def _function(described, owner, signature, op, names):
     def planned():
         return _Plan(owner, op, signature, names)
 
-    parameters = signature.parameters  # a property, which takes 0.1 us
-    arguments = tuple(parameters)
-    defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+    parameters = signature.parameters.items()
+    arguments = tuple(signature.parameters)
+    defaults = {name: p.default for name, p in parameters if p.default is not p.empty}
 
     @functools.wraps(described)
     def function(*args, **kwargs):
         given = {**defaults, **dict(zip(arguments, args, strict=False)), **kwargs}
         if (
-            given.keys() != parameters.keys()
+            len(given) != len(arguments)
             or len(args) > len(arguments)
-            or (kwargs and not kwargs.keys().isdisjoint(arguments[: len(args)]))
+            or (kwargs and not kwargs.keys() <= set(arguments[len(args) :]))
         ):
             signature.bind(*args, **kwargs)  # raises
         plan = planned()
-        inputs, tensors = {}, set()
-        attrs = dict(plan.attrs)
-        for argument, slot in plan.slots:
+        inputs, attrs = {}, {attr: given[argument] for argument, attr in plan.attrs}
+        for argument, slot, many, optional, attr in plan.slots:
             value = given[argument]
-            if argument in attrs:  # a number, or a variable that holds one
+            if attr:  # a number, or a variable that holds one
                 if not isinstance(value, _core.Variable):
                     continue
-                tensors.add(argument)
-            if value is None and parameters[argument].default is not None:
+                del attrs[attr]
+            if value is None and not optional:
                 raise ArgumentTypeError(f"{owner}: {argument} must be a Variable, got None")
-            if (
-                value is not None
-                and argument in plan.lists
-                and not isinstance(value, (list, tuple))
-            ):
+            if many and value is not None and not isinstance(value, (list, tuple)):
                 value = [value]
             inputs[slot] = list(value) if isinstance(value, tuple) else value
-        found = run(plan.op, inputs, {attr: given[a] for a, attr in plan.attrs if a not in tensors})
+        found = run(plan.op, inputs, attrs)
         results = [found[slot] for slot in plan.outputs]
         if len(results) > 1:
             return tuple(results)

@@ -12,7 +12,7 @@ Examples
 
 from dygraph import ops
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.static.layers.making import layer, operator, run
 
 __all__ = [
@@ -179,8 +179,10 @@ def collect_fpn_proposals(
     levels = check.integer(max_level, f"{owner}: max_level", low) - low + 1
     for what, given in (("multi_rois", multi_rois), ("multi_scores", multi_scores)):
         if not isinstance(given, (list, tuple)) or len(given) != levels:
+            got = f"{len(given)} of them" if isinstance(given, (list, tuple)) else kind_of(given)
             raise InvalidArgumentError(
-                f"{owner}: {what} must be a list with one Variable for each of the {levels} levels"
+                f"{owner}: {what} must be a list of one Variable for each of the {levels} levels, "
+                f"got {got}"
             )
     slots = {"MultiLevelRois": list(multi_rois), "MultiLevelScores": list(multi_scores)}
     return run(owner, slots, {"post_nms_topN": post_nms_top_n})["FpnRois"]
@@ -192,7 +194,7 @@ def rpn_target_assign(
     rpn_batch_size_per_im=256, rpn_straddle_thresh=0.0, rpn_fg_fraction=0.5,
     rpn_positive_overlap=0.7, rpn_negative_overlap=0.3, use_random=True,
 ):  # fmt: skip
-    """What a region proposal network learns from (Ren and others, Faster R-CNN, 2015).
+    """Anchors and targets to train a region proposal network (Ren and others, Faster R-CNN, 2015).
 
     Anchors are objects where they overlap a true box by `rpn_positive_overlap`, or as much as any
     anchor does, and background where they overlap all by less than `rpn_negative_overlap`.
@@ -274,7 +276,7 @@ def retinanet_target_assign(
     bbox_pred, cls_logits, anchor_box, anchor_var, gt_boxes, gt_labels, is_crowd, im_info,
     num_classes=1, positive_overlap=0.5, negative_overlap=0.4,
 ):  # fmt: skip
-    """What RetinaNet learns from (Lin and others, 2017).
+    """Anchors and targets to train RetinaNet (Lin and others, 2017).
 
     Anchors are objects, of the class of the true box they overlap most, where they overlap it by
     `positive_overlap`, or as much as any anchor does, and background where they overlap all by

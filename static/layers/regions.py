@@ -14,7 +14,7 @@ import math
 
 from dygraph import _core, initializer
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.static.layers.learnt import biased, known, parameter
 from dygraph.static.layers.making import layer, operator, run
 
@@ -370,10 +370,13 @@ def deformable_conv(
     check.variable(offset, f"{owner}: offset")
     if modulated and not isinstance(mask, _core.Variable):
         raise InvalidArgumentError(
-            f"{owner}: with modulated there must be a mask, got {mask!r}. Write modulated=False"
+            f"{owner}: mask must be a Variable with modulated=True, got {mask!r}. Write "
+            "modulated=False"
         )
     if not modulated and mask is not None:
-        raise InvalidArgumentError(f"{owner}: without modulated the mask must be None")
+        raise InvalidArgumentError(
+            f"{owner}: mask must be None with modulated=False, got {kind_of(mask)}"
+        )
     if len(input.shape) != 4:
         raise InvalidArgumentError(
             f"{owner}: input must have 4 axes, NCHW, got shape {list(input.shape)}"

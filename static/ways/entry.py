@@ -215,8 +215,8 @@ class Entry:
         changed = self._guard.first_change()
         if changed is not None:
             raise PreconditionNotMetError(
-                "create_graph=True runs the captured function once more, eagerly, but "
-                f"{changed} has changed since the first call"
+                "create_graph=True runs the captured function again, eagerly, so what it reads "
+                f"must stay, but {changed} has changed since the first call. Change it afterwards"
             )
         numbers = [self.feeds.index(n) for n in self.reached]
         inputs, own = list(variables), {id(w) for w in self._weights}

@@ -41,8 +41,7 @@ class Captured:
             )
         if input_spec is not None and dims is not None:
             raise InvalidArgumentError(
-                "to_static: input_spec and dims must not be given both: each says which sizes are "
-                "open"
+                "to_static: give input_spec or dims, which both say which sizes are open, got both"
             )
         self.captured_function, self._verify, self._max_ways = function, verify, max_ways
         self._spec, self._dims = input_spec, dims

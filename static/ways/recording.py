@@ -169,9 +169,9 @@ class Recording(Hooks):
                 self.wrote_memory = True
                 if name in self.known.copied:
                     raise self.refuse(
-                        f"'{name}' is written in place at {spot(short(line))} after a way has "
-                        "handed its value on, which does not follow. Take a copy first: "
-                        "y = x.detach()"
+                        f"'{name}' is written in place at {spot(short(line))}, but a path has "
+                        "passed on its earlier value, which the write does not reach. Take a copy "
+                        "first: y = x.detach()"
                     )
             return name
         if old is not None and not described.is_tensor(self.scratch.core.find(name)):

@@ -1,6 +1,7 @@
 // The loops of csrc/kernels against naive loops written here, at every instruction set of this
 // processor, and with one and several threads, which must give the same bits.
-// 780 lines because all rooms of loops share the naive loops and the sweep over instruction sets.
+// More than 600 lines because all families of loops share the naive loops and the sweep over
+// instruction sets.
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Flags, places, contexts, threads, and above all the memory room: random work against a plain
-// model of it. 649 lines because the checks share that model and the re-executed child.
+// model of it. More than 600 lines because the checks share that model and the re-executed child.
 #include "memory/memory.h"
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 """The top level of dygraph follows the Python array API standard, but for docs/array_api.md.
 
-Names and signatures are those of array-api-strict, values are NumPy's. It has 708 lines because
-the standard has 133 functions, each with cases of its own.
+Names and signatures are those of array-api-strict, values are NumPy's. More than 600 lines because
+each function of the standard has cases of its own.
 """
 
 import inspect

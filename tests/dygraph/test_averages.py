@@ -51,7 +51,7 @@ class TestExponential:
         assert p.numpy() == 3.0
         with pytest.raises(RuntimeError, match="must not be applied twice"):
             ema.apply()
-        with pytest.raises(RuntimeError, match="must be their own"):
+        with pytest.raises(RuntimeError, match="must hold their own values, got averages"):
             ema.update()
         ema.restore()
         assert p.numpy() == 4.0

@@ -206,7 +206,7 @@ def test_early_stopping_and_the_best_values():
     assert (stop.best, stop.stopped_epoch) == (3.0, 3)
     with pytest.raises(ValueError, match="'eval_los'.*Did you mean 'eval_loss'"):
         make().fit(DATA, DATA, verbose=0, callbacks=callbacks.EarlyStopping("eval_los"))
-    with pytest.raises(ValueError, match="watches 'eval_los', which must be among .* 'eval_loss'"):
+    with pytest.raises(ValueError, match="must watch one of .*, got 'eval_los'.* 'eval_loss'"):
         stop = callbacks.EarlyStopping("eval_los", mode="min")
         make().fit(DATA, DATA, verbose=0, callbacks=stop)
     assert callbacks.EarlyStopping("eval_acc", mode="max").best == -np.inf

@@ -52,7 +52,9 @@ def test_arrays_come_back(path, save):
 
 def test_what_we_do_not_take_is_named(path):
     np.savez(path, a=np.array([object()], dtype=object))
-    with pytest.raises(dygraph.errors.FormatError, match="'a' must be of a type we have, got obj"):
+    with pytest.raises(
+        dygraph.errors.FormatError, match="'a' must be of an element type .*, got obj"
+    ):
         npz.load(path)
     np.savez(path, a=np.zeros(2, "complex64"))
     with pytest.raises(dygraph.errors.FormatError, match="got complex64"):
@@ -72,7 +74,7 @@ def test_what_we_do_not_take_is_named(path):
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "w") as file:
         file.writestr("a.npy", npy(np.zeros(3)))
         file.writestr("a.npy", npy(np.ones(3)))
-    with pytest.raises(dygraph.errors.FormatError, match="names must not repeat"):
+    with pytest.raises(dygraph.errors.FormatError, match="a name must not repeat"):
         npz.load(path)
 
 

@@ -311,7 +311,7 @@ class TestWhatIsTrained:
         assert opt.learning_rate == 0.1
         opt.learning_rate = 0.5
         assert np.allclose(run(opt, p, G[:1]), sgd(np.array([1.0, 2.0, 3.0]), G[:1], 0.5))
-        with pytest.raises(RuntimeError, match="decides it"):
+        with pytest.raises(RuntimeError, match="must be a number to be set, got "):
             optimizer.SGD(dygraph.lr.StepDecay(0.1, 1), [p]).learning_rate = 0.5
 
 

@@ -51,7 +51,7 @@ def test_random_samplers_are_repeatable_by_epoch():
     assert len(set(io.RandomSampler(range(100), num_samples=10))) == 10
     drawn = list(io.RandomSampler(range(3), replacement=True, num_samples=50))
     assert len(drawn) == 50 and set(drawn) == {0, 1, 2}
-    with pytest.raises(ValueError, match="may be 3 without replacement, got 4"):
+    with pytest.raises(ValueError, match="at most 3 without replacement, got 4"):
         io.RandomSampler(range(3), num_samples=4)
 
 
@@ -63,7 +63,7 @@ def test_weighted_sampler_follows_its_weights():
     for weights in ([], [-1, 2], [0, 0], [np.nan], [[1]]):
         with pytest.raises(ValueError, match="weights must be a list of finite numbers"):
             io.WeightedRandomSampler(weights, 1)
-    with pytest.raises(ValueError, match="may be 1, the number of positive weights"):
+    with pytest.raises(ValueError, match="must be at most 1, the number of positive"):
         io.WeightedRandomSampler([1, 0], 2, replacement=False)
 
 

@@ -101,7 +101,7 @@ def test_text():
     assert max(len(s) for s, _ in text.test(words, 0, text.SEQ)()) > 10
     with pytest.raises(ValueError, match="at least 1 for n-grams"):
         text.train(words, 0)
-    with pytest.raises(ValueError, match="must be one of build_dict"):
+    with pytest.raises(ValueError, match="must have an index for '<s>'"):
         text.train({}, 3)
 
 

@@ -234,7 +234,7 @@ def test_misuse_is_typed(run, tmp_path):
     cases = [
         (TypeError, "executor must be", dict(executor=3, dirname=tmp_path, vars=[])),
         (TypeError, "main_program must be", dict(executor=None, dirname=tmp_path, main_program=3)),
-        (TypeError, "path must be a path", dict(executor=None, dirname=3, vars=[])),
+        (TypeError, "path must be a string or a Path", dict(executor=None, dirname=3, vars=[])),
         (ValueError, "got neither", dict(executor=None, dirname=tmp_path)),
         (TypeError, "vars must be a list", dict(executor=None, dirname=tmp_path, vars="w")),
         (TypeError, "vars must hold", dict(executor=None, dirname=tmp_path, vars=[3])),

@@ -1,6 +1,6 @@
 // Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
-// them. Ready primitives are kept by shape. Some 900 lines because images and volumes, both ways,
-// share one cache and one packing.
+// them. Ready primitives are kept by shape. More than 600 lines because images and volumes, both
+// ways, share one cache and one packing.
 #include <array>
 #include <atomic>
 #include <cstring>

@@ -214,6 +214,8 @@ def run(case, changed=None, attrs=None, counts=None):
         (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[4]])}),
         (TestGenerateMaskLabels, {"GtSegms": (np.ones((4, 2)), [[2], [1, 1], [2, 2]])}),
         (TestGenerateMaskLabels, {"Rois": (np.full((2, 4), np.nan), [[2]])}),
+        (TestGenerateMaskLabels, {"GtClasses": (np.zeros((1, 0), "int32"), ONE)}),
+        (TestGenerateMaskLabels, {"IsCrowd": (np.zeros((1, 2), "int32"), ONE)}),
     ],
 )
 def test_bad_input_is_refused(test, changed):
