@@ -55,6 +55,8 @@ def arrays(size):
         "row": normal(n),
         "positive": np.abs(x) + np.float32(0.1),
         "share": np.abs(np.tanh(x)).clip(0.01, 0.99),
+        "inside": np.tanh(x).clip(-0.99, 0.99),
+        "part": np.abs(np.tanh(x)).clip(0.01, 0.99),
         "double": normal(n, n).astype("float64"),
         "whole": random.integers(-1000, 1000, (n, n)),
         "mask": normal(n, n) > 0,
@@ -131,6 +133,34 @@ def ours_pool(d, x, **attributes):
     return d.ops.pool2d(x, ksize=[2, 2], strides=[2, 2], **attributes)
 
 
+def functional(name, *arguments):
+    """The function of this name of `nn.functional` on both sides, of images."""
+
+    def call(library, x):
+        return getattr(library.nn.functional, name)(x, *arguments)
+
+    return Call("image", call, call)
+
+
+def resized(of, mode):
+    def call(library, x):
+        return library.nn.functional.interpolate(x, scale_factor=2.0, mode=mode)
+
+    return Call(of, call, call)
+
+
+def fold(library, x):
+    """Columns of windows of 2 x 2 added into images that are larger by one."""
+    batch, channels, height, width = x.shape
+    columns = x.reshape(batch, channels, height * width)
+    return library.nn.functional.fold(columns, (height + 1, width + 1), 2)
+
+
+def there_and_back(library, x, **returns):
+    most, where = library.nn.functional.max_pool3d(x, (1, 2, 2), **returns)
+    return library.nn.functional.max_unpool3d(most, where, (1, 2, 2))
+
+
 def of_linalg(name, of, pick):
     """The function of this name on both sides; `pick`: which of its results."""
     options = {"svd": {"full_matrices": False}, "lstsq": {"driver": "gelsd"}}.get(name, {})
@@ -161,6 +191,16 @@ CALLS = {
     "maximum": Call(
         "x y", lambda d, x, y: d.ops.elementwise_max(x, y), lambda t, x, y: t.maximum(x, y)
     ),
+    "fmax": Call("x y", lambda d, x, y: d.fmax(x, y), lambda t, x, y: t.fmax(x, y)),
+    "fmin": Call("x y", lambda d, x, y: d.fmin(x, y), lambda t, x, y: t.fmin(x, y)),
+    "atan2": Call("x y", lambda d, x, y: d.atan2(x, y), lambda t, x, y: t.atan2(x, y)),
+    "lerp": Call("x y", lambda d, x, y: x.lerp(y, 0.3), lambda t, x, y: x.lerp(y, 0.3)),
+    "heaviside": Call(
+        "x y", lambda d, x, y: d.heaviside(x, y), lambda t, x, y: t.heaviside(x, y), backward=False
+    ),
+    "isclose": Call(
+        "x y", lambda d, x, y: d.isclose(x, y), lambda t, x, y: t.isclose(x, y), backward=False
+    ),
     "x > y": Call("x y", lambda d, x, y: x > y, lambda t, x, y: x > y, backward=False),
     "where": Call(
         "mask x y",
@@ -186,6 +226,26 @@ CALLS = {
     "silu": unary("silu", torch=lambda t, x: t.nn.functional.silu(x)),
     "softplus": unary("softplus", torch=lambda t, x: t.nn.functional.softplus(x)),
     "erf": unary("erf"),
+    "trunc": unary("trunc"),
+    "asinh": unary("asinh"),
+    "acosh": Call("positive", lambda d, x: d.acosh(x + 1.0), lambda t, x: t.acosh(x + 1.0)),
+    "atanh": unary("atanh", "inside"),
+    "logit": Call("part", lambda d, x: d.special.logit(x), lambda t, x: t.logit(x)),
+    "erfc": unary("erfc"),
+    "erfinv": unary("erfinv", "inside"),
+    "lgamma": unary("lgamma"),
+    "digamma": unary("digamma", "positive"),
+    "trigamma": Call(
+        "positive", lambda d, x: d.ops.polygamma(x, n=1), lambda t, x: t.polygamma(1, x)
+    ),
+    **{name: unary(name, torch=lambda t, x, name=name: getattr(t.special, name)(x))
+       for name in ("i0", "i0e", "i1", "i1e")},
+    "celu": unary("celu", torch=lambda t, x: t.nn.functional.celu(x)),
+    "rrelu": Call(
+        "x",
+        lambda d, x: d.nn.functional.rrelu(x, training=False),
+        lambda t, x: t.nn.functional.rrelu(x),
+    ),
     "clip": Call(
         "x",
         lambda d, x: d.ops.clip(x, min=-1.0, max=1.0),
@@ -218,6 +278,12 @@ CALLS = {
         lambda t, x: t.linalg.vector_norm(x),
     ),
     "cumsum of axis 1": Call("x", lambda d, x: d.ops.cumsum(x, 1), lambda t, x: x.cumsum(1)),
+    "cumprod of axis 1": Call("x", lambda d, x: d.cumprod(x, 1), lambda t, x: x.cumprod(1)),
+    "cummax of axis 1": Call("x", lambda d, x: d.ops.cummax(x, 1)[0], lambda t, x: x.cummax(1)[0]),
+    "cummin of axis 0": Call("x", lambda d, x: d.ops.cummin(x, 0)[0], lambda t, x: x.cummin(0)[0]),
+    "logcumsumexp of axis 1": Call(
+        "x", lambda d, x: d.ops.logcumsumexp(x, axis=1), lambda t, x: x.logcumsumexp(1)
+    ),
     "logsumexp of axis 1": Call(
         "x", lambda d, x: d.ops.logsumexp(x, axis=[1]), lambda t, x: x.logsumexp(1)
     ),
@@ -363,6 +429,22 @@ CALLS = {
         "image",
         lambda d, x: d.ops.interpolate(x, scale_factor=2.0, mode="bilinear"),
         lambda t, x: t.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+    ),
+    "resize twofold, cubic": resized("image", "bicubic"),
+    "resize twofold, nearest": resized("image", "nearest"),
+    "resize twofold, line": resized("sequence", "linear"),
+    "fold": Call("image", fold, fold),
+    "pixel unshuffle": functional("pixel_unshuffle", 2),
+    "channel shuffle": functional("channel_shuffle", 2),
+    "pad volumes": Call(
+        "image",
+        lambda d, x: d.ops.pad3d(d.unsqueeze(x, 2), paddings=[1] * 6, mode="replicate"),
+        lambda t, x: t.nn.functional.pad(t.unsqueeze(x, 2), [1] * 6, mode="replicate"),
+    ),
+    "max pool and back, volumes": Call(
+        "image",
+        lambda d, x: there_and_back(d, d.unsqueeze(x, 2), return_mask=True),
+        lambda t, x: there_and_back(t, t.unsqueeze(x, 2), return_indices=True),
     ),
     # Matrices: of vectors whose sign is free, the values alone are compared
     **{f"linalg.{name}": of_linalg(name, of, pick) for name, of, pick in (

@@ -119,6 +119,7 @@ _LAZY = {
     "regularizer": "",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
+    "special": "",
     "static": "",
     "training.model": "Model",
     "training.model_summary": "summary",
@@ -142,8 +143,8 @@ _SHOWN = (
 # Names of Python's own functions and types, which ``import *`` leaves as they are.
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
 __all__ = sorted({*functions.NAMES, *_SHOWN} - _PYTHONS - {"__version__", "static"})
-# Functions that stay from Paddle 2 and torch, beside the standard's.
-_MORE = {*" ".join(ops.COMPOSED.values()).split(), "index_add"} - {"pad"}  # NumPy's: all axes
+# Functions of Paddle 2, torch and NumPy beside the standard's; NumPy's pad takes all axes.
+_MORE = {*" ".join(ops.COMPOSED.values()).split(), *ops.ELEMENTS.split(), "index_add"} - {"pad"}
 
 bool = bool_
 

@@ -46,9 +46,14 @@ COMPOSED = {
     sets: "allclose unique",
     sorting: "argsort sort topk",
 }
+_CUMULATIVE = "cummax cummin cumprod logcumsumexp"
+_ELEMENTS = "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg"
+ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS}"
 # Modules that load at the first use of one of their functions.
 _LAZY = {
     "choices": "where",
+    "cumulative": _CUMULATIVE,
+    "elements": _ELEMENTS,
     "searching": "index_add",
     "fluid_functions": "argmax argmin elementwise_equal gaussian_random_batch_size_like has_inf "
     "has_nan hsigmoid l2_normalize lod_append meshgrid nonzero rank reduce_all reduce_any "
@@ -64,7 +69,8 @@ _LAZY = {
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
     "pools": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
     "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d max_pool1d "
-    "max_pool2d max_pool3d max_unpool2d",
+    "max_pool2d max_pool3d",
+    "unpools": "max_unpool1d max_unpool2d max_unpool3d",
 }
 # Made by functions of `static.layers` of their own.
 _OF_PROGRAMS = {

@@ -22,10 +22,21 @@ struct InterpAxis {
 // Where output o lies among the inputs is a fraction, so that whole numbers are met exactly.
 // `corners`: first and last elements lie on each other; else elements are cells, compared by their
 // middles (`middles`) or by their beginnings.
-inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles) {
+// `step`, where it is not 0: how far apart outputs lie, in place of in / out.
+inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles, double step = 0) {
   InterpAxis axis;
   axis.in = in;
   for (int64_t o = 0; o < out; ++o) {
+    if (step != 0 && !corners) {
+      double at = static_cast<double>(o) * step;
+      if (middles) at = std::max(at + 0.5 * step - 0.5, 0.0);
+      int64_t low = std::min(static_cast<int64_t>(at), in - 1);
+      bool inside = low + 1 < in;
+      axis.low.push_back(low);
+      axis.high.push_back(inside ? low + 1 : low);
+      axis.weight.push_back(inside ? at - static_cast<double>(low) : 0);
+      continue;
+    }
     int64_t over = 0, under = 1;
     if (corners && out > 1) {
       over = o * (in - 1);
@@ -43,7 +54,7 @@ inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles
   }
   return axis;
 }
-inline InterpAxis NearestAxis(int64_t in, int64_t out, bool corners) {
+inline InterpAxis NearestAxis(int64_t in, int64_t out, bool corners, double step = 0) {
   InterpAxis axis;
   axis.in = in;
   for (int64_t o = 0; o < out; ++o) {
@@ -51,7 +62,7 @@ inline InterpAxis NearestAxis(int64_t in, int64_t out, bool corners) {
     if (corners && out > 1) {
       at = (2 * o * (in - 1) + out - 1) / (2 * (out - 1));  // halves go up
     } else if (!corners) {
-      at = o * in / out;
+      at = step != 0 ? static_cast<int64_t>(static_cast<double>(o) * step) : o * in / out;
     }
     axis.low.push_back(std::min(at, in - 1));
     axis.high.push_back(axis.low.back());

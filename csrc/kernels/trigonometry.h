@@ -1,6 +1,6 @@
 // Branch-free sin, cos, tan, their inverses, sinh and cosh for float, in the manner of math.h. What
 // needs more than 24 bits on the way is worked out in double, which vectors hold as well. The
-// polynomials are weighted minimax fits made for this file. There are none for double here.
+// polynomials are weighted minimax fits made for this file. Atan2 alone has a form for double.
 #pragma once
 
 #include <algorithm>
@@ -158,18 +158,63 @@ DYGRAPH_INLINE float Acos(float x) {
 }
 DYGRAPH_INLINE double Acos(double x) { return std::acos(x); }
 
+namespace detail {
+// atan(u) for 0 <= u <= 1, to the digits of a float
+DYGRAPH_INLINE double AtanOfUnit(double u) {
+  double z = u * u;
+  return u + u * z *
+                 Poly(z, -0.33333326898970478, 0.19999671100979713, -0.14279832757778821,
+                      0.11058221727191664, -0.088110839677282338, 0.067415801126656821,
+                      -0.044689699829964638, 0.022539659452193175, -0.0073178579306543128,
+                      0.0011137688571230002);
+}
+}  // namespace detail
+
 DYGRAPH_INLINE float Atan(float x) {
   double t = Abs(static_cast<double>(x));
   bool steep = t > 1.0;
-  double u = steep ? 1.0 / t : t, z = u * u;
-  double found = u + u * z *
-                         Poly(z, -0.33333326898970478, 0.19999671100979713, -0.14279832757778821,
-                              0.11058221727191664, -0.088110839677282338, 0.067415801126656821,
-                              -0.044689699829964638, 0.022539659452193175, -0.0073178579306543128,
-                              0.0011137688571230002);
+  double found = detail::AtanOfUnit(steep ? 1.0 / t : t);
   return CopySign(static_cast<float>(steep ? 1.57079632679489661923 - found : found), x);
 }
 DYGRAPH_INLINE double Atan(double x) { return std::atan(x); }
+
+namespace detail {
+// The angle of (x, y), given that of the nearer axis.
+DYGRAPH_INLINE double InQuadrant(double angle, bool steep, double x) {
+  angle = steep ? 1.57079632679489661923 - angle : angle;
+  return CopySign(1.0, x) < 0.0 ? 3.14159265358979323846 - angle : angle;
+}
+}  // namespace detail
+
+DYGRAPH_INLINE float Atan2(float y, float x) {
+  double a = Abs(static_cast<double>(y)), b = Abs(static_cast<double>(x));
+  bool steep = a > b;
+  double less = steep ? b : a, more = steep ? a : b;
+  double diagonal = more == 0.0 ? 0.0 : 1.0;  // of two zeros, and of what else is equal
+  double found = detail::AtanOfUnit(less == more ? diagonal : less / more);
+  return CopySign(static_cast<float>(detail::InQuadrant(found, steep, x)), y);
+}
+// Above pi/8 atan((less - more) / (less + more)) + pi/4. The polynomial is a Chebyshev fit.
+DYGRAPH_INLINE double Atan2(double y, double x) {
+  double a = Abs(y), b = Abs(x);
+  bool steep = a > b;
+  double less = steep ? b : a, more = steep ? a : b;
+  double scale = more > 0x1p1000 ? 0.25 : more < 0x1p-900 ? 0x1p100 : 1.0;  // sums stay normal
+  bool same = less == more;
+  double diagonal = more == 0.0 ? 0.0 : 1.0;
+  less = same ? diagonal : less * scale;
+  more = same ? 1.0 : more * scale;
+  bool above = less > 0.41421356237309503 * more;
+  double u = (above ? less - more : less) / (above ? less + more : more), z = u * u;
+  double found =
+      u + u * z *
+              Poly(z, -0.3333333333333333016, 0.1999999999999552068, -0.1428571428466654292,
+                   0.1111111101525636171, -0.09090904578123901479, 0.07692183190826078738,
+                   -0.06664511447381854695, 0.05858148912801507227, -0.05085449737937014722,
+                   0.03923165829550329189, -0.01917688711896927817);
+  found = above ? found + 0.78539816339744830962 : found;
+  return CopySign(detail::InQuadrant(found, steep, x), y);
+}
 
 // An odd polynomial below 1.
 DYGRAPH_INLINE float Sinh(float x) {

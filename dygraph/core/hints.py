@@ -49,7 +49,7 @@ HINTS = {
     "sort": "dygraph.sort(x) gives the sorted elements, x.argsort() their places; NumPy's method "
     "sorts in place, torch's gives both",
     **dict.fromkeys(
-        ("cummax", "cummin", "kthvalue", "mode"),
+        ("kthvalue", "mode"),
         "dygraph.sort(x, axis=axis) and dygraph.argsort(x, axis=axis) give elements in order",
     ),
     "at": "x[0] = 1 writes in place, x[0] += 1 adds; y = x.clone() first keeps x",
@@ -90,15 +90,14 @@ HINTS = {
     **{
         name: f"dygraph.{name}(x)"
         for name in (
-            "acos acosh asin asinh atan atanh cosh count_nonzero expm1 isfinite isinf isnan log10 "
-            "log2 signbit sinh tan trunc"
+            "acos asin atan cosh count_nonzero expm1 isfinite isinf isnan log10 log2 signbit sinh "
+            "tan"
         ).split()
     },
     **{
         name: f"dygraph.{name}(x, y)"
         for name in (
-            "atan2 bitwise_or bitwise_xor copysign hypot logaddexp logical_and logical_or "
-            "logical_xor"
+            "bitwise_or bitwise_xor copysign hypot logaddexp logical_and logical_or logical_xor"
         ).split()
     },
     "logical_not": "dygraph.logical_not(x)",
@@ -129,7 +128,6 @@ HINTS = {
     "amax": "x.max(axis=axis)",
     "amin": "x.min(axis=axis)",
     "aminmax": "x.min() and x.max()",
-    "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
     "clamp_min": "x.clamp(min=value)",
     "clamp_max": "x.clamp(max=value)",
     "clamp_min_": "x.clamp_(min=value)",
@@ -253,16 +251,10 @@ OF_MODULE = {
     },
     "amax": "x.max(axis=axis)",
     "amin": "x.min(axis=axis)",
-    **{
-        f"f{n[:3]}": "dygraph.where(dygraph.isnan(x), y, dygraph.where(dygraph.isnan(y), x, "
-        f"dygraph.{n}(x, y)))"
-        for n in ("maximum", "minimum")
-    },
     "inner": _INNER,
     "vdot": "dygraph.vecdot(x.flatten(), y.flatten())",
     "dot": "dygraph.vecdot(x, y) of vectors, dygraph.matmul(x, y) of matrices",
     "fmod": "x - y * dygraph.trunc(x / y): the sign is that of x",
-    "frac": "x - dygraph.trunc(x)",
     "rsqrt": "x.rsqrt()",
     "sgn": "dygraph.sign(x)",
     "swapdims": "dygraph.swapaxes(x, axis1, axis2)",
@@ -301,16 +293,23 @@ OF_MODULE = {
         "Tensors are dense: dygraph.index_add(out, 0, row, values * x[column]) multiplies by a "
         "sparse matrix",
     ),
-    "special": "dygraph.ops has erf and lgamma; scipy.special takes x.numpy()",
     "Size": "x.shape is a tuple",
     "version": "dygraph.__version__",
     "backends": "dygraph.get_flags() and set_flags() show and set switches",
     "onnx": "dygraph.jit.save(layer, path, input_spec) writes a program",
     "func": "dygraph.grad(outputs, inputs), and dygraph.autograd.jacobian, hessian, jvp, vjp",
     "cbrt": "x ** (1 / 3) for x >= 0",
-    "exp2": "2.0 ** x",
+    **{
+        n: f"dygraph.special.{m}(x)"
+        for n, m in {
+            "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "i0": "i0",
+            "lgamma": "gammaln", "logit": "logit", "sinc": "sinc",
+        }.items()
+    },
+    "polygamma": "dygraph.special.polygamma(n, x)",
+    "xlogy": "dygraph.special.xlogy(x, y)",
+    "exp2": "dygraph.special.exp2(x)",
     "clamp": "dygraph.clip(x, min, max)",
-    "isclose": "dygraph.abs(x - y) <= tolerance, or dygraph.allclose(x, y)",
     "array_equal": "bool(dygraph.all(x == y))",
     "equal_all": "bool(dygraph.all(x == y))",
     "gather": "dygraph.take_along_axis(x, index, axis) is torch's gather; dygraph.take(x, index, "
@@ -356,8 +355,6 @@ OF_MODULE = {
     "average": "dygraph.mean(x), or dygraph.sum(x * w) / dygraph.sum(w)",
     "nansum": "dygraph.sum(dygraph.where(dygraph.isnan(x), 0.0, x))",
     "nanmean": "x[~dygraph.isnan(x)].mean()",
-    "nan_to_num": "dygraph.where(dygraph.isnan(x), 0.0, x) leaves inf as it is",
-    "cumprod": "dygraph.cumulative_prod(x, axis=axis)",
     "logsumexp": "dygraph.ops.logsumexp(x, axis=[axis])",
     **{
         n: f"dygraph.nn.functional.{n}(x)"

@@ -6,6 +6,7 @@ from dygraph import _core
 from dygraph.core import (
     check,
     copies,
+    element_methods,
     exchange,
     foreign,
     in_place,
@@ -15,7 +16,6 @@ from dygraph.core import (
     spellings,
 )
 from dygraph.core.compat import BackwardStrategy
-from dygraph.core.lazily import find
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -321,18 +321,6 @@ def _method_of(name):
     return method
 
 
-def _later(module, name):
-    """A function of a module that loads at its first call, as a method."""
-
-    def method(self, *args, **kwargs):
-        return find(f"dygraph.functions.{module}", name)(self, *args, **kwargs)
-
-    method.__name__ = name
-    method.__qualname__ = f"Variable.{name}"
-    method.__doc__ = f"`dygraph.{name}` of this variable."
-    return method
-
-
 # Text and facts that Fluid's variables have -------------------------------------------------------
 
 
@@ -560,7 +548,7 @@ _methods = {
     "split": pieces.split_method,
     "pow": in_place.power,
     "round": _round,
-    "__abs__": _later("elementwise", "abs"),
+    "__abs__": element_methods.later("elementwise", "abs"),
     "__round__": _round,
 }
 # Functions whose first argument is the variable.
@@ -572,16 +560,17 @@ _functions = {
     pieces: "chunk unbind unstack",
     searching: "argmax argmin",
     sorting: "argsort topk",
-    products: "cross median mm mv norm outer trace",
+    products: "cross lerp median mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (
-    "abs bmm ceil cos dist erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
-    "softmax sqrt square tanh"
+    "abs bmm ceil cos digamma dist erf erfc erfinv exp floor i0 kron lgamma log log1p reciprocal "
+    "relu rsqrt sigmoid sign sin softmax sqrt square tanh"
 )
 for _module, _names in _functions.items():
     _methods |= {_name: getattr(_module, _name) for _name in _names.split()}
 _methods |= {_name: _method_of(_name) for _name in _PLAIN.split()}
+_methods.update(element_methods.METHODS)
 _methods.update(reductions.METHODS)
 _methods.update(in_place.METHODS)
 _methods.update(spellings.ALIASES)

@@ -21,8 +21,8 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     pad : list of int
         Two numbers for an axis, before and after. For all axes: the first axis first. For fewer:
         for the last spatial axes, the last one first, as Paddle's (left, right, top, bottom).
-    mode : {'constant', 'reflect', 'replicate'}
-        The padding: `value`, `x` mirrored at its border, or the border.
+    mode : {'constant', 'reflect', 'replicate', 'circular'}
+        The padding: `value`, `x` mirrored at its border, the border, or the other end of `x`.
     value : float
     data_format : {'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW', 'NDHWC'}
 
@@ -42,7 +42,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     [5.0, 1.0, 1.0, 5.0, 5.0]
     """
     rank = check.variable(x, "pad: x").ndim
-    check.choice(mode, ("constant", "reflect", "replicate", "edge"), "pad: mode")
+    check.choice(mode, ("constant", "reflect", "replicate", "edge", "circular"), "pad: mode")
     check.choice(data_format, ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"), "pad: data_format")
     counts = numbers(pad, "pad: pad")
     if len(counts) % 2 or len(counts) > 2 * rank:
@@ -58,9 +58,16 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
     if mode == "constant":
         return ops.pad(x, paddings=[n for pair in pairs for n in pair], pad_value=value)
     mode = "edge" if mode == "replicate" else mode
-    if rank == 4 and not any(pairs[0] + pairs[1]):
+    if rank == 5 and not any(pairs[0]) and not (any(pairs[1]) and any(pairs[4])):
+        last = not any(pairs[4]) and any(pairs[1])
+        inner = pairs[1:4] if last else pairs[2:]
+        return ops.pad3d(
+            x, paddings=[n for pair in inner[::-1] for n in pair],
+            mode="replicate" if mode == "edge" else mode, data_format="NDHWC" if last else "NCDHW",
+        )  # fmt: skip
+    if rank == 4 and mode != "circular" and not any(pairs[0] + pairs[1]):
         return ops.pad2d(x, paddings=pairs[2] + pairs[3], mode=mode)
-    if rank == 4 and not any(pairs[0] + pairs[3]):
+    if rank == 4 and mode != "circular" and not any(pairs[0] + pairs[3]):
         return ops.pad2d(x, paddings=pairs[1] + pairs[2], mode=mode, data_format="NHWC")
     for axis, pair in enumerate(pairs):
         if any(pair):
@@ -70,10 +77,13 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
 
 
 def _border(size, pair, mode):
-    """The indices of `size` elements padded by `pair`, in mode 'reflect' or 'edge'."""
-    if min(pair) < 0 or (mode == "reflect" and max(pair) >= max(size, 1)) or size == 0:
-        most = f"less than the size {size} of its axis" if mode == "reflect" else "of some elements"
+    """The indices of `size` elements padded by `pair`, in mode 'reflect', 'edge' or 'circular'."""
+    limit = {"reflect": max(size, 1) - 1, "circular": size}.get(mode, max(pair))
+    if min(pair) < 0 or max(pair) > limit or size == 0:
+        most = {"edge": "of some elements", "circular": f"at most the size {size} of its axis"}.get(
+            mode, f"less than the size {size} of its axis"
+        )
         raise InvalidArgumentError(
             f"pad: with mode '{mode}' pad must be at least 0 and {most}, got {pair}"
         )
-    return np.pad(np.arange(size), pair, mode)
+    return np.pad(np.arange(size), pair, "wrap" if mode == "circular" else mode)

@@ -18,7 +18,6 @@ from dygraph.functions.arguments import operands, through_numpy, widened
 
 ops = _core.ops
 Variable = _core.Variable
-_LN2 = math.log(2.0)
 
 
 def _each(what):
@@ -168,76 +167,14 @@ def positive(x, /):
     return ops.assign(check.variable(x, "positive: x"))
 
 
-@_described(_ONE, "Of the type of `x`")
-def trunc(x, /):
-    """The integer part: rounded toward 0.
-
-    >>> import dygraph
-    >>> dygraph.trunc(dygraph.asarray([-1.5, 1.5])).tolist()
-    [-1.0, 1.0]
-    """
-    if not check.variable(x, "trunc: x").dtype.is_floating:
-        return ops.assign(x)
-    return widened(lambda x: ops.where(x < 0.0, ops.ceil(x), ops.floor(x)), x)
-
-
-def _float_function(name, compute):
-    """`compute` of floats in a function of any Variable; 16-bit floats are computed as float32."""
-
-    def function(x, /):
-        return widened(compute, floating(check.variable(x, f"{name}: x")))
-
-    _named(name, function, compute.__doc__)
-    return _described(_ONE, "Of the type of `x`; integers give float32")(function)
-
-
-def _far(x):
-    """Where 1 is lost beside the square of a number."""
-    return 1e10 if x.dtype.name == "float64" else 1e5
-
-
-def _asinh(x):
-    """The number whose hyperbolic sine is `x`, element by element; integers give float32.
-
-    >>> import dygraph
-    >>> dygraph.asinh(dygraph.asarray([0.0])).tolist()
-    [0.0]
-    """
-    far = _far(x)
-    is_negative = x < 0.0
-    size = ops.where(is_negative, -x, x)
-    near = minimum(size, far)
-    small = ops.log1p(near * (near / (ops.sqrt(near * near + 1.0) + 1.0) + 1.0))
-    result = ops.where(size > far, ops.log(maximum(size, far)) + _LN2, small)
-    return ops.where(is_negative, -result, result)
-
-
-def _acosh(x):
-    """The positive number whose hyperbolic cosine is `x`; integers give float32.
-
-    >>> import dygraph
-    >>> dygraph.acosh(dygraph.asarray([1.0])).tolist()
-    [0.0]
-    """
-    far = _far(x)
-    more = minimum(x, far) - 1.0
-    small = ops.log1p(more + ops.sqrt(more) * ops.sqrt(more + 2.0))
-    return ops.where(x > far, ops.log(maximum(x, far)) + _LN2, small)
-
-
-def _atanh(x):
-    """The number whose hyperbolic tangent is `x`, element by element; integers give float32.
-
-    >>> import dygraph
-    >>> dygraph.atanh(dygraph.asarray([0.0])).tolist()
-    [0.0]
-    """
-    return (ops.log1p(x) - ops.log1p(-x)) * 0.5
-
-
-asinh = _float_function("asinh", _asinh)
-acosh = _float_function("acosh", _acosh)
-atanh = _float_function("atanh", _atanh)
+acosh = _unary(
+    "acosh", "acosh", "The positive number whose hyperbolic cosine is `x`", "[1.0]", "[0.0]"
+)
+asinh = _unary("asinh", "asinh", "The number whose hyperbolic sine is `x`", "[0.0]", "[0.0]")
+atanh = _unary("atanh", "atanh", "The number whose hyperbolic tangent is `x`", "[0.0]", "[0.0]")
+trunc = _unary(
+    "trunc", "trunc", "The integer part: rounded toward 0", "[-1.5, 1.5]", "[-1.0, 1.0]", "number"
+)
 
 
 def _has_sign(x):
@@ -462,7 +399,7 @@ def _larger_first(x, y):
     """The absolute values, the greater one first. Gradients take one way where they are equal."""
     x, y = (ops.where(_has_sign(v), -v, v) for v in (x, y))
     swapped = y > x
-    return ops.where(swapped, y, x), ops.where(swapped, x, y), swapped
+    return ops.where(swapped, y, x), ops.where(swapped, x, y)
 
 
 def _or_one(x, condition):
@@ -476,13 +413,7 @@ def _atan2(y, x):
     >>> dygraph.atan2(dygraph.asarray([0.0, 1.0]), 1.0).tolist()[0]
     0.0
     """
-    far, near, swapped = _larger_first(x, y)
-    both = ops.logical_and(ops.isinf_v2(near), ops.isinf_v2(far))
-    far, near = _or_one(far, ops.logical_or(both, far == 0.0)), _or_one(near, both)
-    angle = ops.atan(near / far)
-    angle = ops.where(swapped, math.pi / 2 - angle, angle)
-    angle = ops.where(_has_sign(x), math.pi - angle, angle)
-    return ops.where(_has_sign(y), -angle, angle)
+    return ops.atan2(y, x)
 
 
 def _hypot(x, y):
@@ -492,7 +423,7 @@ def _hypot(x, y):
     >>> dygraph.hypot(dygraph.asarray([3.0]), 4.0).tolist()
     [5.0]
     """
-    far, near, _ = _larger_first(x, y)
+    far, near = _larger_first(x, y)
     endless = ops.logical_or(ops.isinf_v2(x), ops.isinf_v2(y))
     far = ops.where(endless, ops.fill_any_like(far, value=math.inf), far)
     part = near / _or_one(far, far == 0.0)

@@ -55,14 +55,35 @@ def fsp_matrix(x, y):
     return whole / (height * width)
 
 
+_RESIZE = {
+    "nearest": "nearest_interp",
+    "bilinear": "bilinear_interp",
+    "trilinear": "trilinear_interp",
+}
+
+
 def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
+    """By Fluid's operators, which measure by sizes where a scale gave them, too."""
+    axes = 3 if mode == "trilinear" else 2
+    images.require_axes(input, axes, owner)
+    attrs = {
+        "align_corners": bool(align_corners),
+        "align_mode": check.integer(align_mode, f"{owner}: align_mode", 0),
+    }
+    formats = (None, "NCDHW", "NDHWC") if axes == 3 else (None, "NCHW", "NHWC")
+    if check.choice(data_format, formats, f"{owner}: data_format for {mode}") == formats[2]:
+        attrs["data_layout"] = "NHWC"
     if out_shape is not None:  # as in Fluid, sizes override a scale
         sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
-        return images.interpolate(input, sizes, None, mode, align_corners, align_mode, data_format)
-    if scale is None:
+        names = ("out_d", "out_h", "out_w")[-axes:]
+        sizes = check.integers(sizes, axes, f"{owner}: out_shape", 1)
+        attrs.update(zip(names, sizes, strict=True))
+    elif scale is None:
         raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
-    scale = scale.item() if isinstance(scale, _core.Variable) else scale
-    return images.interpolate(input, None, scale, mode, align_corners, align_mode, data_format)
+    else:
+        scale = scale.item() if isinstance(scale, _core.Variable) else scale
+        attrs["scale"] = check.number(scale, f"{owner}: scale", 0)
+    return getattr(ops, _RESIZE[mode])(input, **attrs)
 
 
 def image_resize(

@@ -4,6 +4,8 @@
 with one, two or three spatial axes. A sequence is computed as an image of height 1.
 """
 
+import importlib
+
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.faces import face
@@ -187,37 +189,41 @@ def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
 
 # Resizing -----------------------------------------------------------------------------------------
 
-_RESIZE = {
-    ("nearest", 2): "nearest_interp",
-    ("bilinear", 2): "bilinear_interp",
-    ("trilinear", 3): "trilinear_interp",
-}
+_AXES = {
+    "nearest": (1, 2, 3), "linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,),
+    "area": (1, 2, 3),
+}  # fmt: skip
+_FORMATS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def interpolate(
     input, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0,
     data_format=None,
 ):  # fmt: skip
-    """Resize images or volumes.
+    """Resize sequences, images or volumes.
 
     Parameters
     ----------
     input : Variable
-        ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``; float32, float64
-        or uint8, whose means are truncated to integers.
-    size : list of int, optional
+        ``[batch, channels, length]``, ``[batch, channels, height, width]``, or with a depth in
+        front of these; float32, float64 or, for images and volumes, uint8, whose means are
+        truncated to integers.
+    size : int or list of int, optional
         Spatial sizes of the result. This or `scale_factor` must be given.
     scale_factor : float or list of float, optional
-        Factors on the sizes of `input`, rounded down; one for all axes or one for each.
-    mode : 'nearest', 'bilinear' or 'trilinear'
+        Factors on the sizes of `input`, rounded down; one for all axes or one for each. Elements
+        of the result lie ``1 / scale_factor`` apart.
+    mode : 'nearest', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area'
+        'linear' is for sequences, 'bilinear' and 'bicubic' for images, 'trilinear' for volumes.
+        'area' gives means, as `adaptive_avg_pool2d`.
     align_corners : bool
         True: the first and last pixels coincide. False: pixels are cells.
     align_mode : 0 or 1
         Without `align_corners`, 0 aligns the centres of the cells, 1 their beginnings.
         ``'nearest'`` aligns beginnings.
     data_format : str, optional
-        ``'NHWC'`` or ``'NDHWC'``: the channels of `input` and of the result are last. None, or
-        ``'NCHW'`` or ``'NCDHW'``: second.
+        ``'NWC'``, ``'NHWC'`` or ``'NDHWC'``: the channels of `input` and of the result are last.
+        None, or ``'NCW'``, ``'NCHW'`` or ``'NCDHW'``: second.
 
     Returns
     -------
@@ -230,37 +236,113 @@ def interpolate(
     >>> dygraph.ops.interpolate(x, scale_factor=[1, 2]).numpy().tolist()
     [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
-    check.choice(mode, ("nearest", "bilinear", "trilinear"), "interpolate: mode")
-    axes = 3 if mode == "trilinear" else 2
-    require_axes(input, axes, "interpolate")
+    check.choice(mode, tuple(_AXES), "interpolate: mode")
+    axes = check.variable(input, "interpolate: input").ndim - 2
+    if axes not in _AXES[mode]:
+        if len(_AXES[mode]) == 1:
+            require_axes(input, _AXES[mode][0], f"interpolate with mode '{mode}'")
+        raise InvalidArgumentError(
+            f"interpolate: input must have 3 to 5 axes, [batch, channels] and those in space, got "
+            f"shape {list(input.shape)}"
+        )
     if (size is None) == (scale_factor is None):
         raise InvalidArgumentError(
             "interpolate: one of size and scale_factor must be given, got "
             + ("neither" if size is None else "both")
         )
+    formats = (None, *_FORMATS[axes])
+    last = check.choice(data_format, formats, f"interpolate: data_format for {mode}") == formats[2]
+    if size is not None:
+        size = check.integers(size, axes, "interpolate: size", 1)
+    else:
+        scale_factor = _factors(scale_factor, axes)
+    if mode == "area":
+        return _areas(input, size, scale_factor, axes, last)
     attrs = {
         "align_corners": bool(align_corners),
         "align_mode": check.integer(align_mode, "interpolate: align_mode", 0),
     }
-    formats = (None, "NCDHW", "NDHWC") if axes == 3 else (None, "NCHW", "NHWC")
-    if check.choice(data_format, formats, f"interpolate: data_format for {mode}") == formats[2]:
-        attrs["data_layout"] = "NHWC"
-    if isinstance(scale_factor, (list, tuple)):
-        first = 1 if "data_layout" in attrs else 2
-        space = [check.known_size(input, first + i, "interpolate") for i in range(axes)]
-        size = _scaled(space, scale_factor)
+    if mode == "nearest" and axes != 2:
+        return _nearest(input, size, scale_factor, axes, last, attrs)
+    return _resize(mode, axes, input, size, scale_factor, last, attrs)
+
+
+def _factors(scale_factor, axes):
+    if not isinstance(scale_factor, (list, tuple)):
+        scale_factor = [scale_factor] * axes
+    factors = [check.number(f, "interpolate: scale_factor") for f in scale_factor]
+    if len(factors) != axes or min(factors) <= 0:
+        raise InvalidArgumentError(
+            f"interpolate: scale_factor must be a positive number, or one for each of the {axes} "
+            f"spatial axes, got {factors}"
+        )
+    return factors
+
+
+def _resize(mode, axes, input, size, factors, last, attrs):
+    if last:
+        attrs = {**attrs, "data_layout": "NHWC"}
     if size is None:
-        attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
+        attrs["scale"] = factors
     else:
-        names = ("out_d", "out_h", "out_w")[-axes:]
-        sizes = check.integers(size, axes, "interpolate: size", 1)
-        attrs.update(zip(names, sizes, strict=True))
-    return getattr(ops, _RESIZE[mode, axes])(input, **attrs)
+        attrs.update(zip(("out_d", "out_h", "out_w")[-axes:], size, strict=True))
+    return getattr(ops, f"{mode}_interp_v2")(input, **attrs)
+
+
+def _nearest(input, size, factors, axes, last, attrs):
+    """Sequences as images of height 1; volumes by the two inner axes, then by the outer one."""
+    if axes == 1:
+        line = 1 if last else 2
+        size, factors = size and [1, *size], factors and [1.0, *factors]
+        image = ops.unsqueeze2(input, axes=[line])
+        return ops.squeeze2(_resize("nearest", 2, image, size, factors, last, attrs), axes=[line])
+    if last:
+        x = _nearest(ops.transpose2(input, axis=[0, 4, 1, 2, 3]), size, factors, 3, False, attrs)
+        return ops.transpose2(x, axis=[0, 2, 3, 4, 1])
+    channels, depth, height, width = (
+        check.known_size(input, i, "interpolate") for i in range(1, 5)
+    )
+    x = ops.reshape2(input, shape=[-1, channels * depth, height, width])
+    x = _resize("nearest", 2, x, size and size[1:], factors and factors[1:], False, attrs)
+    height, width = (check.known_size(x, i, "interpolate") for i in (2, 3))
+    x = ops.reshape2(x, shape=[-1, channels, depth, height * width])
+    outer = (size and [size[0], height * width], factors and [factors[0], 1.0])
+    x = _resize("nearest", 2, x, *outer, False, attrs)
+    return ops.reshape2(x, shape=[-1, channels, x.shape[2], height, width])
+
+
+def _areas(input, size, factors, axes, last):
+    if size is None:
+        size = sizes_by(input, factors, _FORMATS[axes][last])
+    channels_last = [0, *range(2, axes + 2), 1]
+    x = ops.transpose2(input, axis=[0, axes + 1, *range(1, axes + 1)]) if last else input
+    pools = importlib.import_module("dygraph.functions.pools")
+    x = getattr(pools, f"adaptive_avg_pool{axes}d")(x, size)
+    return ops.transpose2(x, axis=channels_last) if last else x
+
+
+def patches(owner, window, stride, padding, dilation):
+    """The attributes of `unfold` and `fold`; the padding may have two numbers or four."""
+    four = isinstance(padding, (list, tuple)) and len(padding) == 4
+    padding = check.integers(padding, 4 if four else 2, f"{owner}: padding", 0)
+    return {
+        "kernel_sizes": check.integers(window, 2, f"{owner}: kernel_size", 1),
+        "strides": check.integers(stride, 2, f"{owner}: stride", 1),
+        "paddings": padding if four else padding * 2,
+        "dilations": check.integers(dilation, 2, f"{owner}: dilation", 1),
+    }
+
+
+def sizes_by(input, scale_factor, data_format=None):
+    """The sizes that a scale factor gives."""
+    axes = check.variable(input, "interpolate: input").ndim - 2
+    first = 1 if data_format in ("NWC", "NHWC", "NDHWC") else 2
+    space = [check.known_size(input, first + i, "interpolate") for i in range(axes)]
+    return _scaled(space, _factors(scale_factor, axes))
 
 
 def _scaled(space, factors):
     """Spatial sizes times a factor each, rounded down."""
-    factors = [check.number(f, "interpolate: scale_factor", 0) for f in factors]
     sizes = [int(n * f) for n, f in zip(space, factors, strict=False)]
     if len(factors) != len(space) or min(sizes) < 1:
         raise InvalidArgumentError(

@@ -8,13 +8,13 @@ from dygraph.functions.images import as_image, as_line, require_axes
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool2d",
+    "max_pool1d", "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
 ops = _core.ops
 
 
-def _windows(axes, owner, size, stride, padding):
+def windows(axes, owner, size, stride, padding):
     """ksize, strides and paddings of the operators; a stride of None is the window's size."""
     if not _core.holds_symbol(size) or axes != 2:
         size = check.integers(size, axes, f"{owner}: pool_size", 1)
@@ -41,7 +41,7 @@ def _pool(axes, owner, input, attrs):
 
 def _max_pool(axes, input, size, stride, padding, ceil_mode, return_mask):
     owner = f"max_pool{axes}d"
-    attrs = _windows(axes, owner, size, stride, padding)
+    attrs = windows(axes, owner, size, stride, padding)
     if not return_mask:
         return _pool(axes, owner, input, {**attrs, "ceil_mode": bool(ceil_mode)})
     if ceil_mode:
@@ -60,7 +60,7 @@ def _with_mask(axes, owner, input, attrs):
 
 def _avg_pool(axes, input, size, stride, padding, ceil_mode, exclusive):
     owner = f"avg_pool{axes}d"
-    attrs = _windows(axes, owner, size, stride, padding)
+    attrs = windows(axes, owner, size, stride, padding)
     return _pool(
         axes,
         owner,
@@ -499,49 +499,3 @@ def adaptive_max_pool3d(input, output_size, return_mask=False):
     [[[[[7.0]]]]]
     """
     return _adaptive(3, input, output_size, "max", return_mask)
-
-
-def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, output_size=None):
-    """Zeros with `input` at the positions of ``max_pool2d(..., return_mask=True)``.
-
-    Parameters
-    ----------
-    input, indices : Variable
-        The two results of `max_pool2d`; other values may replace the first.
-    pool_size, pool_stride, pool_padding
-        As of that call.
-    output_size : (int, int), optional
-        Height and width of the result, if the other arguments leave several.
-
-    Returns
-    -------
-    Variable
-        ``[batch, channels, (height - 1) * stride - 2 * padding + pool_size, ...]``.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[[[1.0, 5.0], [3.0, 2.0]]]])
-    >>> most, where = dygraph.ops.max_pool2d(x, 2, return_mask=True)
-    >>> dygraph.ops.max_unpool2d(most, where, 2).tolist()
-    [[[[0.0, 5.0], [0.0, 0.0]]]]
-    """
-    require_axes(input, 2, "max_unpool2d")
-    attrs = _windows(2, "max_unpool2d", pool_size, pool_stride, pool_padding)
-    if output_size is not None and _core.holds_symbol(output_size):
-        attrs["output_size"] = output_size
-    elif output_size is not None:
-        wanted = check.integers(output_size, 2, "max_unpool2d: output_size", 1)
-        least = [
-            (int(size) - 1) * stride - 2 * padding + 1
-            for size, stride, padding in zip(
-                input.shape[2:], attrs["strides"], attrs["paddings"], strict=True
-            )
-        ]
-        if any(out < low for out, low in zip(wanted, least, strict=True)):
-            raise InvalidArgumentError(
-                f"max_unpool2d: output_size must be reached by windows of input, got {wanted} for "
-                f"input of shape {list(input.shape)}"
-            )
-        attrs["output_size"] = wanted
-    return ops.unpool(input, indices, **attrs)

@@ -2,13 +2,13 @@
 
 from dygraph import _core
 from dygraph.core import check, size_lists
-from dygraph.core.promotion import floating
+from dygraph.core.promotion import floating, same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     kind_of,
 )
-from dygraph.functions.arguments import given_once, spelled
+from dygraph.functions.arguments import given_once, spelled, widened
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
 
@@ -409,4 +409,7 @@ def lerp(x, y, weight):
     [1.0, 12.5]
     """
     check.variable(x, "lerp: x")
-    return x + (check.variable(y, "lerp: y") - x) * weight
+    check.variable(y, "lerp: y")
+    if not isinstance(weight, _core.Variable):
+        weight = check.number(weight, "lerp: weight")
+    return widened(ops.lerp, *same_type([x, y, weight]))

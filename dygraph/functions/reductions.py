@@ -502,24 +502,11 @@ def cumulative_prod(x, axis=None, *, dtype=None, include_initial=False, **spelli
     if spellings:
         (axis,) = spelled("cumulative_prod", spellings, axis=axis)
     axis = _line(x, axis, "cumulative_prod")
-    n = check.known_size(x, axis, "cumulative_prod")
     made = _summed(x, dtype)
     if made.dtype.name == "bool":
         made = made.astype("int64")
-    made = widened(lambda x: _products(x, axis, n), made)
+    made = widened(lambda x: ops.cumprod(x, dim=axis), made)
     return _with_initial(x, made, axis, "1") if include_initial else made
-
-
-def _products(x, axis, n):
-    """After each round an element is the product of twice as many."""
-    reach = 1
-    while reach < n:
-        later = ops.slice(x, axes=[axis], starts=[reach], ends=[n])
-        earlier = ops.slice(x, axes=[axis], starts=[0], ends=[n - reach])
-        done = ops.slice(x, axes=[axis], starts=[0], ends=[reach])
-        x = ops.concat([done, ops.elementwise_mul(later, earlier)], axis=axis)
-        reach *= 2
-    return x if n > 1 else ops.assign(x)
 
 
 @given_once

@@ -8,8 +8,9 @@ from dygraph.nn.layer import Layer as Layer
 
 # Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
-    "activation": "ELU GELU Hardshrink Hardsigmoid Hardswish LeakyReLU LogSigmoid Mish ReLU ReLU6 "
-    "SELU SiLU Sigmoid Softplus Softshrink Softsign Swish Tanh Tanhshrink ThresholdedReLU",
+    "activation": "CELU ELU GELU Hardshrink Hardsigmoid Hardswish LeakyReLU LogSigmoid Mish ReLU "
+    "ReLU6 RReLU SELU SiLU Sigmoid Softplus Softshrink Softsign Swish Tanh Tanhshrink "
+    "ThresholdedReLU",
     "attention": "MultiHeadAttention scaled_dot_product_attention",
     "batch_norm": "BatchNorm BatchNorm1D BatchNorm2D BatchNorm3D",
     "bilinear": "BilinearTensorProduct TreeConv",
@@ -28,13 +29,14 @@ _LAZY = {
     "LocalResponseNorm RMSNorm",
     "pooling": "AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D "
     "AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool1D AvgPool2D AvgPool3D MaxPool1D MaxPool2D "
-    "MaxPool3D MaxUnPool2D",
+    "MaxPool3D MaxUnPool1D MaxUnPool2D MaxUnPool3D",
     "rnn": "BiRNN GRU LSTM RNN SimpleRNN",
     "rnn_cells": "GRUCell LSTMCell RNNCellBase SimpleRNNCell",
     "spectral": "SpectralNorm",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
-    "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
+    "vision": "ChannelShuffle Flatten Fold Pad2D PixelShuffle PixelUnshuffle Unfold Upsample "
+    "UpsamplingBilinear2D UpsamplingNearest2D",
 }
 _LAZY_NAMES = names_of(_LAZY)
 

@@ -6,6 +6,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean
 from dygraph.nn.layer import Layer
 
 __all__ = [
+    "CELU",
     "ELU",
     "GELU",
     "SELU",
@@ -17,6 +18,7 @@ __all__ = [
     "Mish",
     "ReLU",
     "ReLU6",
+    "RReLU",
     "Sigmoid",
     "SiLU",
     "Softplus",
@@ -164,6 +166,52 @@ class ELU(Elementwise):
         self._attrs = {
             "alpha": _number(alpha, self, "alpha"),
         }
+
+
+class CELU(ELU):
+    """``x`` where ``x > 0``, else ``alpha * (exp(x / alpha) - 1)``. Barron, 2017.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        The scale of what is below 0, not 0 itself.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.CELU(0.5)(dygraph.to_variable([-99.0, 2.0])).tolist()
+    [-0.5, 2.0]
+    """
+
+    _op = "celu"
+
+
+class RReLU(Layer):
+    """``x`` where ``x >= 0``, else ``x`` times a number drawn from [lower, upper]. Xu et al., 2015.
+
+    ``eval()`` takes the middle of the two.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The least and the greatest slope below 0, in [0, 1].
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.RReLU(0.25, 0.75).eval()(dygraph.to_variable([-1.0, 2.0])).tolist()
+    [-0.5, 2.0]
+    """
+
+    def __init__(self, lower=1 / 8, upper=1 / 3):
+        super().__init__()
+        self._lower, self._upper = _number(lower, self, "lower"), _number(upper, self, "upper")
+
+    def forward(self, input):
+        return ops.rrelu(input, is_test=not self.training, lower=self._lower, upper=self._upper)
+
+    def extra_repr(self):
+        return f"lower={self._lower}, upper={self._upper}"
 
 
 class SELU(Elementwise):

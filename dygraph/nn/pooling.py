@@ -1,7 +1,7 @@
 """Pooling layers over one, two and three axes: the functions of `dygraph.ops` as layers."""
 
 from dygraph.core import check
-from dygraph.functions import pools
+from dygraph.functions import pools, unpools
 from dygraph.nn.layer import Layer
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MaxUnPool1D",
     "MaxUnPool2D",
+    "MaxUnPool3D",
 ]
 
 
@@ -384,8 +386,53 @@ class MaxUnPool2D(_Windows):
     def __init__(self, pool_size, pool_stride=None, pool_padding=0, output_size=None):
         super().__init__(pool_size, pool_stride, pool_padding)
         if output_size is not None:
-            output_size = check.integers(output_size, 2, "MaxUnPool2D: output_size", 1)
+            name = f"{type(self).__name__}: output_size"
+            output_size = check.integers(output_size, self._axes, name, 1)
         self._size = output_size
 
     def forward(self, input, indices):
-        return pools.max_unpool2d(input, indices, *self._window, self._size)
+        unpool = getattr(unpools, f"max_unpool{self._axes}d")
+        return unpool(input, indices, *self._window, self._size)
+
+
+class MaxUnPool1D(MaxUnPool2D):
+    """Zeros with maxima at the positions of `MaxPool1D`.
+
+    Parameters
+    ----------
+    pool_size, pool_stride, pool_padding
+        As of `MaxPool1D`.
+    output_size : int, optional
+        The length of the result, if the other arguments leave several.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> most, where = dygraph.nn.MaxPool1D(2, return_mask=True)(dygraph.to_variable([[[1.0, 5.0]]]))
+    >>> dygraph.nn.MaxUnPool1D(2)(most, where).tolist()
+    [[[0.0, 5.0]]]
+    """
+
+    _axes = 1
+
+
+class MaxUnPool3D(MaxUnPool2D):
+    """Zeros with maxima at the positions of `MaxPool3D`.
+
+    Parameters
+    ----------
+    pool_size, pool_stride, pool_padding
+        As of `MaxPool3D`.
+    output_size : (int, int, int), optional
+        Depth, height and width of the result, if the other arguments leave several.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[1.0, 5.0]]]]])
+    >>> most, where = dygraph.nn.MaxPool3D((1, 1, 2), return_mask=True)(x)
+    >>> dygraph.nn.MaxUnPool3D((1, 1, 2))(most, where).tolist()
+    [[[[[0.0, 5.0]]]]]
+    """
+
+    _axes = 3

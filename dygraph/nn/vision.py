@@ -7,9 +7,12 @@ from dygraph.functions import images
 from dygraph.nn.layer import Layer
 
 __all__ = [
+    "ChannelShuffle",
     "Flatten",
+    "Fold",
     "Pad2D",
     "PixelShuffle",
+    "PixelUnshuffle",
     "Unfold",
     "Upsample",
     "UpsamplingBilinear2D",
@@ -17,24 +20,25 @@ __all__ = [
 ]
 
 ops = _core.ops
+_FORMATS = ("NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC")
 
 
 class Upsample(Layer):
-    """Resize images or volumes; see `dygraph.ops.interpolate`.
+    """Resize sequences, images or volumes; see `dygraph.ops.interpolate`.
 
     Parameters
     ----------
-    size : list of int, optional
+    size : int or list of int, optional
         Spatial sizes of the result. This or `scale_factor` must be given.
     scale_factor : float or list of float, optional
         Factors on the sizes of the input, rounded down; one for all axes or one for each.
-    mode : 'nearest', 'bilinear' or 'trilinear'
+    mode : 'nearest', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area'
     align_corners : bool
         True: the first and last pixels coincide. False: pixels are cells.
     align_mode : 0 or 1
         Without `align_corners`, 0 aligns the centres of the cells, 1 their beginnings.
     data_format : str, optional
-        ``'NHWC'`` or ``'NDHWC'``: the channels are last.
+        ``'NWC'``, ``'NHWC'`` or ``'NDHWC'``: the channels are last.
 
     Examples
     --------
@@ -55,16 +59,9 @@ class Upsample(Layer):
                 f"{name}: one of size and scale_factor must be given, got "
                 + ("neither" if size is None else "both")
             )
-        check.choice(mode, ("nearest", "bilinear", "trilinear"), f"{name}: mode")
-        axes = 3 if mode == "trilinear" else 2
-        formats = ("NCDHW", "NDHWC") if axes == 3 else ("NCHW", "NHWC")
-        check.choice(data_format, (None, *formats), f"{name}: data_format")
-        if size is not None:
-            size = check.integers(size, axes, f"{name}: size", 1)
-        elif isinstance(scale_factor, (list, tuple)) and len(scale_factor) == axes:
-            scale_factor = [check.number(f, f"{name}: scale_factor", 0) for f in scale_factor]
-        else:
-            scale_factor = check.number(scale_factor, f"{name}: scale_factor", 0)
+        modes = ("nearest", "linear", "bilinear", "trilinear", "bicubic", "area")
+        check.choice(mode, modes, f"{name}: mode")
+        check.choice(data_format, (None, *_FORMATS), f"{name}: data_format")
         self._arguments = (size, scale_factor, mode, bool(align_corners), align_mode, data_format)
 
     def forward(self, input):
@@ -169,14 +166,7 @@ class Unfold(Layer):
 
     def __init__(self, filter_size, *, stride=1, padding=0, dilation=1):
         super().__init__()
-        four = isinstance(padding, (list, tuple)) and len(padding) == 4
-        padding = check.integers(padding, 4 if four else 2, "Unfold: padding", 0)
-        self._attrs = {
-            "kernel_sizes": check.integers(filter_size, 2, "Unfold: filter_size", 1),
-            "strides": check.integers(stride, 2, "Unfold: stride", 1),
-            "paddings": padding if four else padding * 2,
-            "dilations": check.integers(dilation, 2, "Unfold: dilation", 1),
-        }
+        self._attrs = images.patches("Unfold", filter_size, stride, padding, dilation)
 
     def forward(self, input):
         return ops.unfold(input, **self._attrs)
@@ -187,6 +177,92 @@ class Unfold(Layer):
             [f"{a['kernel_sizes']}"]
             + [f"{n[:-1]}={a[n]}" for n, usual in names.items() if set(a[n]) != {usual}]
         )
+
+
+class Fold(Layer):
+    """Columns of windows, as `Unfold` gives them, added into images.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Height and width of the images.
+    filter_size, stride, padding, dilation
+        As of `Unfold`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.Fold((1, 3), (1, 2))(dygraph.ones(1, 2, 2)).tolist()
+    [[[[1.0, 2.0, 1.0]]]]
+    """
+
+    def __init__(self, output_size, filter_size, *, stride=1, padding=0, dilation=1):
+        super().__init__()
+        self._size = check.integers(output_size, 2, "Fold: output_size", 1)
+        self._attrs = images.patches("Fold", filter_size, stride, padding, dilation)
+
+    def forward(self, input):
+        return ops.fold(input, output_sizes=self._size, **self._attrs)
+
+    def extra_repr(self):
+        return f"{self._size}, {Unfold.extra_repr(self)}"
+
+
+class PixelUnshuffle(Layer):
+    """Pixels become channels: ``[n, c, h * r, w * r]`` to ``[n, c * r * r, h, w]``.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        r. The inverse of `PixelShuffle`.
+    data_format : 'NCHW' or 'NHWC'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.PixelUnshuffle(2)(dygraph.ones(1, 1, 4, 6)).shape
+    (1, 4, 2, 3)
+    """
+
+    def __init__(self, downscale_factor, data_format="NCHW"):
+        super().__init__()
+        self._factor = check.integer(downscale_factor, "PixelUnshuffle: downscale_factor", 1)
+        self._format = check.choice(data_format, ("NCHW", "NHWC"), "PixelUnshuffle: data_format")
+
+    def forward(self, input):
+        return ops.pixel_unshuffle(input, downscale_factor=self._factor, data_format=self._format)
+
+    def extra_repr(self):
+        return f"{self._factor}"
+
+
+class ChannelShuffle(Layer):
+    """Channel ``i * n + j`` goes to ``j * groups + i``, of `groups` groups of n channels.
+
+    Parameters
+    ----------
+    groups : int
+        A divisor of the number of channels (Zhang et al., 2018).
+    data_format : 'NCHW' or 'NHWC'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.arange(4.0).reshape(1, 4, 1, 1)
+    >>> dygraph.nn.ChannelShuffle(2)(x).reshape(4).tolist()
+    [0.0, 2.0, 1.0, 3.0]
+    """
+
+    def __init__(self, groups, data_format="NCHW"):
+        super().__init__()
+        self._groups = check.integer(groups, "ChannelShuffle: groups", 1)
+        self._format = check.choice(data_format, ("NCHW", "NHWC"), "ChannelShuffle: data_format")
+
+    def forward(self, input):
+        return ops.channel_shuffle(input, groups=self._groups, data_format=self._format)
+
+    def extra_repr(self):
+        return f"{self._groups}"
 
 
 class Flatten(Layer):

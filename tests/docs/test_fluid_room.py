@@ -25,8 +25,8 @@ dygraph.static.initializer dygraph.static.install_check dygraph.static.io
 dygraph.static.layer_helper dygraph.static.layers dygraph.static.metrics dygraph.static.nets
 dygraph.static.optimizer dygraph.static.passes dygraph.static.profiler dygraph.static.reader
 dygraph.static.regularizer dygraph.static.unique_name dygraph.static.dygraph
-dygraph.fluid.layers dygraph.fluid.schedules dygraph.functions.fluid_functions dygraph.functions.fluid_images
-dygraph.functions.pools
+dygraph.fluid.layers dygraph.fluid.schedules dygraph.functions.fluid_functions
+dygraph.functions.fluid_images dygraph.functions.pools dygraph.functions.unpools
 """.split()
 # Programs make them; their constructors take objects of the core.
 MADE_BY_THE_LIBRARY = {

@@ -141,11 +141,11 @@ def test_a_layer_gives_torchs_values_with_torchs_state(line, names, own):
 # Layers that PyTorch does not have, or whose parameters have other names there.
 ALONE = set(
     "BatchNorm BiRNN BilinearTensorProduct CenterLoss Dropout1D Dropout2D Dropout3D "
-    "FeatureAlphaDropout GRUUnit HSigmoid InstanceNorm Layer LayerDict LayerList MaxUnPool2D "
-    "Maxout MultiHeadAttention NCE PRelu ParameterDict ParameterList Pool2D RNN RNNCellBase "
-    "Sequential SpectralNorm Swish ThresholdedReLU Transformer TransformerDecoder "
-    "TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TreeConv "
-    "scaled_dot_product_attention".split()
+    "FeatureAlphaDropout GRUUnit HSigmoid InstanceNorm Layer LayerDict LayerList MaxUnPool1D "
+    "MaxUnPool2D MaxUnPool3D Maxout MultiHeadAttention NCE PRelu ParameterDict ParameterList "
+    "Pool2D RNN RNNCellBase Sequential SpectralNorm Swish ThresholdedReLU Transformer "
+    "TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer "
+    "TreeConv scaled_dot_product_attention".split()
 )
 
 
@@ -269,8 +269,16 @@ IMAGE = np.ones((1, 2, 4, 4), "float32")
         (lambda: F.pad(var(X), [1, 0, 0, 2]), ValueError,
          r"PyTorch means \[\(0, 2\), \(1, 0\)\], Paddle \[\(1, 0\), \(0, 2\)\]"),
         (lambda: F.pad(var(X), [(1, 0)]), ValueError, "a pair for each of the 2 axes"),
-        (lambda: F.pad(var(X), [1, 0], "circular"), ValueError, "mode"),
-        (lambda: F.interpolate(var(IMAGE), 2, mode="bicubic"), ValueError, "bicubic"),
+        (lambda: F.pad(var(X), [1, 0], "wrap"), ValueError, "mode"),
+        (lambda: F.pad(var(X), [5, 0], "circular"), ValueError, "at most the size 4"),
+        (lambda: F.interpolate(var(IMAGE), 2, mode="cubic"), ValueError, "bicubic"),
+        (lambda: F.interpolate(var(X[0]), 2, mode="bicubic"), ValueError, "4 axes"),
+        (lambda: F.interpolate(var(IMAGE), 2, mode="area", align_corners=True), ValueError, "area"),
+        (lambda: F.interpolate(var(IMAGE), 2, mode="bilinear", antialias=True), ValueError,
+         "antialias must be False"),
+        (lambda: F.interpolate(var(IMAGE), scale_factor=-1.0), ValueError, "positive"),
+        (lambda: F.rrelu(var(X)), TypeError, "PyTorch's default is False, Paddle's True"),
+        (lambda: F.fold(var(X), 3, 2, 1, 0, 1), TypeError, "by name: stride, padding, dilation"),
         (lambda: F.interpolate(var(IMAGE), 2, align_corners=True), ValueError, "nearest"),
         (lambda: F.interpolate(var(IMAGE)), ValueError, "size and scale_factor"),
         (lambda: F.unfold(var(IMAGE), 2, 1, 0, 1), TypeError, "by name: stride, padding, dilation"),
@@ -281,7 +289,7 @@ IMAGE = np.ones((1, 2, 4, 4), "float32")
         (lambda: F.scaled_dot_product_attention(*[var(IMAGE)] * 3, None, 0.0, True, 0.5),
          TypeError, "by name: scale, training"),
         (lambda: F.gumbel_softmax(var(X), 0.0), ValueError, "positive, got 0.0"),
-        (lambda: F.fold, AttributeError, "no function 'fold'"),
+        (lambda: F.lp_pool2d, AttributeError, "no function 'lp_pool2d'"),
         (lambda: F.rellu, AttributeError, "Did you mean 'relu'"),
         (lambda: F.mish(var(X), name="a"), TypeError, "variables of programs name themselves"),
     ],

@@ -446,8 +446,22 @@ class TestImages:
                 F.interpolate(var(x), **arguments)
         with pytest.raises(ValueError, match="mode must be one of"):
             nn.Upsample(size=[2, 2], mode="cubic")
-        with pytest.raises(ValueError, match="interpolate: input must have 4 axes"):
+        with pytest.raises(ValueError, match="interpolate: input must have 3 to 5 axes"):
             nn.Upsample(size=[2, 2])(var(draw(2, 3)))
+
+    def test_maxima_back_in_lines_and_volumes(self):
+        x = draw(2, 3, 6)
+        most, where = nn.MaxPool1D(2, return_mask=True)(var(x))
+        back = nn.MaxUnPool1D(2)(most, where).numpy()
+        assert np.array_equal(back, np.where(x == x.reshape(2, 3, 3, 2).max(3).repeat(2, 2), x, 0))
+        assert nn.MaxUnPool1D(2, output_size=7)(most, where).shape == (2, 3, 7)
+        volume = draw(1, 2, 2, 4, 3)
+        most, where = nn.MaxPool3D((2, 2, 1), return_mask=True)(var(volume))
+        back = nn.MaxUnPool3D((2, 2, 1))(most, where).numpy()
+        blocks = volume.reshape(1, 2, 1, 2, 2, 2, 3).max((3, 5)).repeat(2, 2).repeat(2, 3)
+        assert np.array_equal(back, np.where(volume == blocks, volume, 0))
+        with pytest.raises(ValueError, match="max_unpool3d: input must have 5 axes"):
+            nn.MaxUnPool3D(2)(var(x), where)
 
     def test_pixel_shuffle(self):
         x = draw(1, 4, 2, 3)
@@ -490,7 +504,9 @@ class TestImages:
         ]
         with pytest.raises(ValueError, match="one for each of the 2 spatial axes"):
             F.interpolate(var(x), scale_factor=[1, 2, 3])
-        with pytest.raises(ValueError, match=r"stay at least 1, got \[0.1, 1.*\] for \[4, 5\]"):
+        with pytest.raises(
+            ValueError, match="scale must give sizes of at least 1, got 0.1 times 4"
+        ):
             F.interpolate(var(x), scale_factor=[0.1, 1])
         with pytest.raises(ValueError, match="data_format for nearest must be one of"):
             F.interpolate(var(x), [2, 2], data_format="NDHWC")

@@ -29,14 +29,12 @@ MATRIX = {"x": M, "n": 3, "value": 7.0, "axis": 0, "index": PLACES, "values": RO
 GREATEST = M + 0.5
 GREATEST[0, 2] = 3.0
 TABLES = hints.HINTS, hints.OF_MODULE
-HOLES = {"x": np.array([np.nan, 2.0, 1.0]), "y": np.array([1.0, np.nan, 3.0])}
 PAIR = {"x": M, "y": M + 9, "axis": 0}
 PARTS = {"x": np.arange(12.0).reshape(2, 6), "parts": 2}
 # table, name, what follows the code in the hint, what stands in it, what torch computes
 CODES = [
     (hints.HINTS, "fmod", ":", NAMES, np.fmod(X, Y)),
     (hints.OF_MODULE, "fmod", ":", NAMES, np.fmod(X, Y)),
-    (hints.OF_MODULE, "frac", "", NAMES, X - np.trunc(X)),
     (hints.HINTS, "addcmul", "", NAMES, X + 3 * Y * X),
     (hints.HINTS, "addcdiv", "", NAMES, X + 3 * Y / X),
     (hints.HINTS, "scatter_add", " gives", MATRIX, ADDED),
@@ -52,8 +50,6 @@ CODES = [
     *[(t, "logical_not", "", {"x": M}, np.logical_not(M)) for t in TABLES[:1]],
     (hints.OF_MODULE, "vdot", "", PAIR, np.vdot(M, M + 9)),
     (hints.OF_MODULE, "flatnonzero", "", {"x": M}, np.flatnonzero(M)),
-    (hints.OF_MODULE, "fmax", "", HOLES, [1.0, 2.0, 3.0]),
-    (hints.OF_MODULE, "fmin", "", HOLES, [1.0, 2.0, 1.0]),
     (hints.OF_MODULE, "hsplit", "", PARTS, np.hsplit(PARTS["x"], 2)),
     (hints.OF_MODULE, "vsplit", "", PARTS, np.vsplit(PARTS["x"], 2)),
     (hints.OF_MODULE, "array_split", "", {**PAIR, "n": 2}, np.array_split(M, 2)),
@@ -61,7 +57,6 @@ CODES = [
     (hints.OF_MODULE, "mgrid", "", {"x": np.arange(2), "y": np.arange(3)}, [*np.mgrid[:2, :3]]),
     (hints.OF_MODULE, "vstack", " of vectors", {"x": X, "y": Y}, np.vstack([X, Y])),
     (hints.OF_MODULE, "dstack", " of matrices", PAIR, np.dstack([M, M + 9])),
-    (hints.OF_MODULE, "nan_to_num", " leaves", {"x": np.array([np.nan, np.inf])}, [0.0, np.inf]),
     (hints.OF_MODULE, "kthvalue", "", {"x": M[::-1].T.copy(), "k": 2}, [3.0, 4.0, 5.0]),
 ]
 

@@ -49,7 +49,7 @@ PYTHON_ROOMS = set(
 )
 PUBLIC_MODULES = set(
     "__init__ __main__ callbacks checkpoint distribution errors initializer linalg memory metrics "
-    "nets notebook ops profiler reader regularizer safetensors unique_name".split()
+    "nets notebook ops profiler reader regularizer safetensors special unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")

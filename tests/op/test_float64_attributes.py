@@ -32,7 +32,7 @@ UNREAD = {
         "fused_batch_norm_act_grad.epsilon fused_batch_norm_act_grad.momentum "
         "fused_bn_add_activation_grad.epsilon fused_bn_add_activation_grad.momentum "
         "hard_sigmoid_grad.offset instance_norm_grad.epsilon instance_norm_grad_grad.epsilon "
-        "pad2d_grad.pad_value pad_constant_like_grad.pad_value "
+        "pad2d_grad.pad_value pad3d_grad.value pad_constant_like_grad.pad_value "
         "pad_grad.pad_value sequence_pool_grad.pad_value sequence_pool_grad_grad.pad_value"
     ),
     "of the gradient": (
@@ -46,6 +46,8 @@ UNREAD = {
         "rpn_target_assign.rpn_fg_fraction "
         "nearest_interp.scale nearest_interp_grad.scale sampling_id.max sampling_id.min "
         "temporal_shift.shift_ratio temporal_shift_grad.shift_ratio trilinear_interp.scale "
+        "bicubic_interp.scale bicubic_interp_grad.scale linear_interp.scale "
+        "linear_interp_grad.scale "
         "trilinear_interp_grad.scale"
     ),
     "compared with numbers that the operator computes; test_thresholds has those of nms": (

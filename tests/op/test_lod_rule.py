@@ -220,8 +220,8 @@ NO_ROWS_OF_X = {
         rpn_target_assign unique unique_with_counts where_index""",
     "one row for each image": "bipartite_match target_assign",
     "cells of a map": "anchor_generator density_prior_box prior_box yolo_box",
-    "numbers over all rows": """accuracy allclose auc detection_map dist is_empty isfinite isinf isnan
-        l1_norm mean mean_iou precision_recall shape size squared_l2_norm""",
+    "numbers over all rows": """accuracy allclose auc detection_map dist is_empty isfinite isinf
+        isnan l1_norm mean mean_iou precision_recall shape size squared_l2_norm""",
     "values that no input holds": """assign_value eye fill fill_constant
         fill_constant_batch_size_like gaussian_random linspace randint randperm range seed
         truncated_gaussian_random uniform_random""",

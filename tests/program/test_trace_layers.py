@@ -58,6 +58,7 @@ TABLE = {
     "BatchNorm3D": (lambda: nn.BatchNorm3D(4), [VOLUME]),
     "BiRNN": (lambda: nn.BiRNN(nn.GRUCell(6, 3), nn.GRUCell(6, 3)), [(5, 6)]),
     "BilinearTensorProduct": (lambda: nn.BilinearTensorProduct(6, 4, 3), [ROW, (4,)]),
+    "CELU": (lambda: nn.CELU(0.5), [ROW]),
     "CTCLoss": (
         lambda: Connectionist(),
         [
@@ -68,6 +69,7 @@ TABLE = {
         ],
     ),
     "CenterLoss": (lambda: nn.CenterLoss(5, 6), [ROW, (5, (1,))]),
+    "ChannelShuffle": (lambda: nn.ChannelShuffle(2), [IMAGE]),
     "Conv1D": (lambda: nn.Conv1D(4, 3, 3), [LINE]),
     "Conv1DTranspose": (lambda: nn.Conv1DTranspose(4, 3, 3), [LINE]),
     "Conv2D": (lambda: nn.Conv2D(4, 6, 3, groups=2, padding=1, act="relu"), [IMAGE]),
@@ -84,6 +86,7 @@ TABLE = {
     "Embedding": (lambda: nn.Embedding([9, 4], padding_idx=0), [(9, (3,))]),
     "FeatureAlphaDropout": (lambda: nn.FeatureAlphaDropout(0.4), [IMAGE]),
     "Flatten": (lambda: nn.Flatten(), [IMAGE]),
+    "Fold": (lambda: nn.Fold((3, 3), 2), [(8, 4)]),
     "GELU": (lambda: nn.GELU(), [ROW]),
     "GRU": (
         lambda: nn.GRU(
@@ -121,7 +124,12 @@ TABLE = {
     "MaxPool1D": (lambda: nn.MaxPool1D(2), [LINE]),
     "MaxPool2D": (lambda: nn.MaxPool2D(2, return_mask=True), [IMAGE]),
     "MaxPool3D": (lambda: nn.MaxPool3D(2), [VOLUME]),
+    "MaxUnPool1D": (lambda: nn.MaxUnPool1D(2), [(3, 2), lambda r, n: unpooled(r, n)[:, :, 0]]),
     "MaxUnPool2D": (lambda: nn.MaxUnPool2D(2), [(3, 2, 2), unpooled]),
+    "MaxUnPool3D": (
+        lambda: nn.MaxUnPool3D((1, 2, 2)),
+        [(3, 1, 2, 2), lambda r, n: unpooled(r, n)[:, :, None]],
+    ),
     "Maxout": (lambda: nn.Maxout(2), [IMAGE]),
     "Mish": (lambda: nn.Mish(), [ROW]),
     "MultiHeadAttention": (lambda: nn.MultiHeadAttention(6, 2, dropout=0.2), [(5, 6)]),
@@ -131,10 +139,12 @@ TABLE = {
     "PRelu": (lambda: nn.PRelu("channel", 4), [IMAGE]),
     "Pad2D": (lambda: nn.Pad2D([1, 1, 2, 0], "reflect"), [IMAGE]),
     "PixelShuffle": (lambda: nn.PixelShuffle(2), [IMAGE]),
+    "PixelUnshuffle": (lambda: nn.PixelUnshuffle(2), [(2, 4, 6)]),
     "PoissonNLLLoss": (lambda: nn.PoissonNLLLoss(), [ROW, positive(6)]),
     "Pool2D": (lambda: nn.Pool2D(2, "avg", 2), [IMAGE]),
     "RMSNorm": (lambda: nn.RMSNorm(6), [ROW]),
     "RNN": (lambda: nn.RNN(nn.LSTMCell(6, 3)), [(5, 6)]),
+    "RReLU": (lambda: nn.RReLU(), [ROW]),
     "ReLU": (lambda: nn.ReLU(), [ROW]),
     "ReLU6": (lambda: nn.ReLU6(), [ROW]),
     "SELU": (lambda: nn.SELU(), [ROW]),

@@ -44,8 +44,8 @@ def test_the_records_hold_what_is_there(now):
 UNRULY_SLOTS = set(
     """
     C_prev F1-Score Total_weight W_Out X_W bias depth_tensor expand_shapes_tensor
-    expand_times_tensor initial_states inputs outputs parameters pos repeat_times_tensor scale_w
-    step_scopes sub_result target_tensor
+    expand_times_tensor indices initial_states inputs out outputs parameters pos
+    repeat_times_tensor scale_w step_scopes sub_result target_tensor x
     """.split()
 )
 UNRULY_ATTRIBUTES = set(

@@ -1,4 +1,4 @@
-// What elementwise_max and elementwise_min share. A policy says which of two numbers is chosen:
+// What elementwise_max, _min, _fmax and _fmin share. A policy says which of two numbers is chosen:
 // First(x, y) is true where it is X, and so are ties and a NaN in X. REGISTER_EXTREME registers the
 // operator, its gradient and the gradient of that; the policy names the operators as kType,
 // kGradType and kGradGradType, and says kComment and kExample.

@@ -6,12 +6,14 @@ namespace {
 struct Bilinear {
   static constexpr const char* kName = "bilinear_interp";
   static constexpr int kAxes = 2;
-  static constexpr bool kNearest = false;
+  static constexpr auto kBy = interp::By::kLinear;
+  using Attrs = interp::Attrs;
 };
 
 void DefineBilinearInterp(OpDef& op) {
-  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X, for "
-      "uint8 cut off to a whole number.")
+  op.Comment(
+        "Out is X resized: each pixel a weighted mean of the four around its place in X, for "
+        "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bilinear_interp(x, out_h=2, out_w=3).tolist()\n"

@@ -6,7 +6,8 @@ namespace {
 struct Nearest {
   static constexpr const char* kName = "nearest_interp";
   static constexpr int kAxes = 2;
-  static constexpr bool kNearest = true;
+  static constexpr auto kBy = interp::By::kNearest;
+  using Attrs = interp::Attrs;
 };
 
 void DefineNearest(OpDef& op) {

@@ -6,12 +6,14 @@ namespace {
 struct Trilinear {
   static constexpr const char* kName = "trilinear_interp";
   static constexpr int kAxes = 3;
-  static constexpr bool kNearest = false;
+  static constexpr auto kBy = interp::By::kLinear;
+  using Attrs = interp::Attrs;
 };
 
 void DefineTrilinear(OpDef& op) {
-  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X, for "
-      "uint8 cut off to a whole number.")
+  op.Comment(
+        "Out is X resized: each element a weighted mean of the eight around its place in X, for "
+        "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[[0.0, 1.0], [4.0, 5.0]]]]])\n"
           ">>> out = F.trilinear_interp(x, out_d=1, out_h=3, out_w=3)\n"

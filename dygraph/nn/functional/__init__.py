@@ -29,6 +29,7 @@ from dygraph.nn.functional import (
     loss,
     norm,
     pooling,
+    vision,
 )
 from dygraph.nn.functional.activation import *
 from dygraph.nn.functional.along_axis import *
@@ -41,9 +42,11 @@ from dygraph.nn.functional.drop import *
 from dygraph.nn.functional.loss import *
 from dygraph.nn.functional.norm import *
 from dygraph.nn.functional.pooling import *
+from dygraph.nn.functional.vision import *
 
 _MODULES = (
-    activation, along_axis, attention, common, conv, ctc, distance, drop, loss, norm, pooling
+    activation, along_axis, attention, common, conv, ctc, distance, drop, loss, norm, pooling,
+    vision,
 )  # fmt: skip
 
 __all__ = sorted(name for module in _MODULES for name in module.__all__)

@@ -2,13 +2,13 @@
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
     "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
-    "log_sigmoid", "logsigmoid", "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu",
-    "softplus", "softshrink", "softsign", "swish", "tanh", "tanhshrink", "threshold",
+    "log_sigmoid", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid",
+    "silu", "softplus", "softshrink", "softsign", "swish", "tanh", "tanhshrink", "threshold",
     "thresholded_relu",
 ]  # fmt: skip
 
@@ -103,10 +103,45 @@ def celu(x, alpha=1.0):
     >>> F.celu(dygraph.to_variable([-99.0, 2.0]), alpha=0.5).tolist()
     [-0.5, 2.0]
     """
-    alpha = _number(alpha, "celu: alpha")
-    if alpha == 0:
-        raise InvalidArgumentError("celu: alpha must not be 0. Write relu(x)")
-    return ops.scale(ops.elu(ops.scale(x, scale=1 / alpha), 1.0), scale=alpha)
+    return ops.celu(x, _number(alpha, "celu: alpha"))
+
+
+@spelled
+def rrelu(x, lower=1 / 8, upper=1 / 3, *, training=None):
+    """``x`` where ``x >= 0``, else ``x`` times a number from [lower, upper] (Xu et al., 2015).
+
+    Parameters
+    ----------
+    x : Variable
+        float32 or float64.
+    lower, upper : float
+        In [0, 1].
+    training : bool
+        True: each number is drawn; False: it is ``(lower + upper) / 2``. Must be given: PyTorch's
+        default is False, Paddle's True.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) without `training`.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> F.rrelu(dygraph.to_variable([-1.0, 2.0]), 0.25, 0.75, training=False).tolist()
+    [-0.5, 2.0]
+    """
+    if not isinstance(training, bool):
+        raise ArgumentTypeError(
+            "rrelu: training must be given as True or False: PyTorch's default is False, Paddle's "
+            "True"
+        )
+    lower, upper = _number(lower, "rrelu: lower"), _number(upper, "rrelu: upper")
+    return ops.rrelu(x, is_test=not training, lower=lower, upper=upper)
 
 
 @spelled

@@ -2,13 +2,13 @@
 
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
-from dygraph.functions import pools
+from dygraph.functions import pools, unpools
 from dygraph.nn.functional.spelling import spelled
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool2d",
+    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
 
@@ -505,4 +505,60 @@ def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, *, output_size
     >>> F.max_unpool2d(*F.max_pool2d(x, 2, return_mask=True), 2).tolist()
     [[[[0.0, 5.0], [0.0, 0.0]]]]
     """
-    return pools.max_unpool2d(x, indices, kernel_size, stride, padding, output_size)
+    return unpools.max_unpool2d(x, indices, kernel_size, stride, padding, output_size)
+
+
+@spelled
+def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, *, output_size=None):
+    """Zeros with `x` at the positions of ``max_pool1d(..., return_mask=True)``.
+
+    Parameters
+    ----------
+    x, indices : Variable
+        The two results of `max_pool1d`; other values may replace the first.
+    kernel_size, stride, padding
+        As of that call.
+    output_size : int, optional
+        The length of the result, if the other arguments leave several.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, (length - 1) * stride - 2 * padding + kernel_size]``.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> F.max_unpool1d(*F.max_pool1d(x, 2, return_mask=True), 2).tolist()
+    [[[0.0, 5.0, 0.0, 3.0]]]
+    """
+    return unpools.max_unpool1d(x, indices, kernel_size, stride, padding, output_size)
+
+
+@spelled
+def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, *, output_size=None):
+    """Zeros with `x` at the positions of ``max_pool3d(..., return_mask=True)``.
+
+    Parameters
+    ----------
+    x, indices : Variable
+        The two results of `max_pool3d`; other values may replace the first.
+    kernel_size, stride, padding
+        As of that call.
+    output_size : (int, int, int), optional
+        Depth, height and width of the result, if the other arguments leave several.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, (depth - 1) * stride - 2 * padding + kernel_size, ...]``.
+
+    Examples
+    --------
+    >>> import dygraph, dygraph.nn.functional as F
+    >>> x = dygraph.arange(4.0).reshape(1, 1, 1, 2, 2)
+    >>> F.max_unpool3d(*F.max_pool3d(x, (1, 2, 2), return_mask=True), (1, 2, 2)).reshape(4).tolist()
+    [0.0, 0.0, 0.0, 3.0]
+    """
+    return unpools.max_unpool3d(x, indices, kernel_size, stride, padding, output_size)

@@ -22,6 +22,7 @@ _SAME = {
     "max_val": ("max",),
     "min_val": ("min",),
     "out_shape": ("size",),
+    "output_sizes": ("output_size",),
     "paddings": ("padding",),
     "return_indices": ("return_mask",),
     "strides": ("stride",),
@@ -34,7 +35,6 @@ _SAME = {
 }
 # Names whose meaning differs or is not there: what to write.
 _FIXES = {
-    "antialias": "no argument: pixels are not averaged before they are dropped",
     "data_format": "x.transpose(axes) to put the channels second",
     "delta": "huber_loss(input, label, delta=...), or beta= of smooth_l1_loss",
     "divisor_override": "exclusive=False and a factor of the result",
@@ -43,7 +43,6 @@ _FIXES = {
     "max_norm": "dygraph.clip on the table before the call",
     "name": "no argument: variables of programs name themselves",
     "norm_by_times": "a factor of the loss, or dygraph.functions.losses.ctc_loss",
-    "recompute_scale_factor": "size=",
     "reduce": "reduction='mean', 'sum' or 'none'",
     "size_average": "reduction='mean', 'sum' or 'none'",
     "use_softmax": "nll_loss(dygraph.log(p), label) for probabilities p",

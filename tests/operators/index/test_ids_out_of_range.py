@@ -98,6 +98,10 @@ CASES = {
         {"X": f(1, 1, 1, 2), "Indices": np.array([[[[0, 1]]]], "int32")},
         {"ksize": [2, 2], "strides": [2, 2], "unpooling_type": "max"}, "Indices", 1, 0, 8,
     ),
+    "unpool3d": (
+        {"X": f(1, 1, 1, 1, 2), "Indices": np.array([[[[[0, 1]]]]], "int32")},
+        {"ksize": [1, 2, 2], "strides": [1, 2, 2]}, "Indices", 1, 0, 8,
+    ),
     "warpctc": (
         {"Logits": f(4, 1, 3), "Label": i([1, 2]), "LogitsLength": i(4), "LabelLength": i(2)},
         {}, "Label", 1, 0, 3,

@@ -1,0 +1,28 @@
+"""Methods of Variables for functions of elements whose modules load at the first call."""
+
+from dygraph.core.lazily import find
+
+__all__ = ["METHODS", "later"]
+
+
+def later(module, name, room="dygraph.functions."):
+    """A function of a module that loads at its first call, as a method."""
+
+    def method(self, *args, **kwargs):
+        return find(f"{room}{module}", name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Variable.{name}"
+    method.__doc__ = f"`dygraph.{name}` of this variable."
+    return method
+
+
+_OF_MODULE = {
+    "cumulative": "cummax cummin cumprod logcumsumexp",
+    "elements": "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg",
+    "elementwise": "acosh asinh atan2 atanh trunc",
+}
+METHODS = {
+    name: later(module, name) for module, names in _OF_MODULE.items() for name in names.split()
+}
+METHODS["logit"] = later("special", "logit", "dygraph.")
