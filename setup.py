@@ -103,6 +103,7 @@ class CMakeBuild(build_ext):
         if "sanitize" in os.environ.get("DYGRAPH_CMAKE_ARGS", "").lower():
             return  # such a library loads only under its own runtime
         environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a wheel would pack it
         subprocess.check_call(
             [sys.executable, "-m", "dygraph.stubs", str(package)],
             env=environment, cwd=package.parent,

@@ -101,6 +101,7 @@ def test_what_it_holds(wheel):
         )
     }  # fmt: skip
     assert not [n for n in names if "test" in n.split("/")[1]]
+    assert not [n for n in names if n.endswith(".pyc")]
     if "dygraph/libs/libdnnl.so.3" in names:
         assert "dygraph/libs/onednn/LICENSE" in names
     assert "\nName: dygraph-autograd\n" in text

@@ -233,7 +233,7 @@ CASES = {
     "feed of text": (lambda n: n.run({"x": "abc"}), TYPE, "Map strings to numbers"),
     "feed of a parameter": (
         lambda n: n.run({"fc_0.w_0": np.ones((3, 2), "float32"), **n.feed}), VALUE,
-        "set in the scope, got 'fc_0.w_0'"),
+        "must not be persistable, got 'fc_0.w_0'"),
     "feed without its levels": (ragged_feed, VALUE, "'r' must have 1 levels of detail, got 0"),
     # Executor, Scope
     "no program": (lambda n: n.executor.run("main"), TYPE, "takes a static.Program, got str"),
