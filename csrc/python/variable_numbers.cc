@@ -136,9 +136,6 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
   return static_cast<double>(*value) == v;
 }
 
-// scale adds no summand that is 0, which keeps the sign of a zero: x + -0.0 does, x + 0.0 does not.
-bool IsPlusZero(float s) { return s == 0 && !std::signbit(s); }
-
 PyObject* Scaled(Variable& x, float scale, float bias) {
   const OpInfo& op = Operators().scale;
   static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
@@ -153,19 +150,16 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
 PyObject* NbAdd(PyObject* a, PyObject* b) {
   float s;
   if (BothVariables(a, b)) return BinaryOfVariables(Operators().add, a, b);
-  PyObject *x = IsVariable(a) ? a : b, *number = x == a ? b : a;
-  if (FitsScale(VarOf(x), number, &s) && !IsPlusZero(s)) return Scaled(VarOf(x), 1, s);
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
   return BinarySlow(Operators().add, a, b);
 }
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
   float s;
   if (BothVariables(a, b)) return BinaryOfVariables(Operators().subtract, a, b);
-  const bool first = IsVariable(a);
-  if (FitsScale(VarOf(first ? a : b), first ? b : a, &s)) {
-    if (first) s = -s;
-    if (!IsPlusZero(s)) return Scaled(VarOf(first ? a : b), first ? 1 : -1, s);
-  }
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
   return BinarySlow(Operators().subtract, a, b);
 }
 
