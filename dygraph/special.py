@@ -1,7 +1,7 @@
 """Special functions, with the names of ``scipy.special`` and ``torch.special``.
 
 Each takes a Variable and gives one of its type; integers give float32. Gradients of any order flow
-through them. They are computed in double, see csrc/kernels/special.h.
+through them. csrc/kernels/special.h and special_vector.h have the formulas and their sources.
 
 >>> import dygraph
 >>> round(dygraph.special.gammaln(dygraph.to_variable([5.0])).item(), 4)  # log(4!)

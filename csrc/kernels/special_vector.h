@@ -24,6 +24,14 @@ DYGRAPH_INLINE double ExpOfMinusSquare(double x) {
   return Exp(-high * high) * (1.0 + rest * (1.0 + rest * (0.5 + rest * (1.0 / 6))));
 }
 
+// |sin(pi x)| of a number that was a float
+DYGRAPH_INLINE double AbsSinPi(double x) {
+  double near = Clamp(x, -0x1p50, 0x1p50);  // floats out there are whole
+  double from_whole = near - ((near + 0x1.8p52) - 0x1.8p52), sine, cosine;
+  SinCosTurn(0.5 * Abs(from_whole), &sine, &cosine);
+  return sine;
+}
+
 }  // namespace detail
 
 // For x >= 0 exp(-x^2) / (1 + 2x) times a polynomial in (x - 3) / (x + 3), which is exact to 5e-8
@@ -107,10 +115,7 @@ DYGRAPH_INLINE float LogGammaOf(float x) {
   double series = (v - 0.5) * Log(v) - v + 0.91893853320467274178 +
                   u * Poly(u * u, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
                            -691.0 / 360360, 1.0 / 156);
-  double near = Clamp(wide, -0x1p50, 0x1p50);  // floats out there are whole
-  double from_whole = near - ((near + 0x1.8p52) - 0x1.8p52), sine, cosine;
-  SinCosTurn(0.5 * Abs(from_whole), &sine, &cosine);
-  double rest = Log(reflects ? kPi * product / sine : product);
+  double rest = Log(reflects ? kPi * product / detail::AbsSinPi(wide) : product);
   double y = reflects ? rest - series : series - rest;
   return (x == 1.0f) | (x == 2.0f) ? 0.0f : static_cast<float>(y);
 }
@@ -129,10 +134,7 @@ DYGRAPH_INLINE float TrigammaOf(float x) {
   double sum = (pair(0.0) + pair(1.0)) + (pair(2.0) + pair(3.0));
   double u = 1.0 / (z + 8.0), w = u * u;
   sum += u + 0.5 * w + u * w * Poly(w, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66);
-  double near = Clamp(wide, -0x1p50, 0x1p50);  // floats out there are whole
-  double from_whole = near - ((near + 0x1.8p52) - 0x1.8p52), sine, cosine;
-  SinCosTurn(0.5 * Abs(from_whole), &sine, &cosine);
-  double ratio = kPi / sine, y = reflects ? ratio * ratio - sum : sum;
+  double ratio = kPi / detail::AbsSinPi(wide), y = reflects ? ratio * ratio - sum : sum;
   const float inf = std::numeric_limits<float>::infinity();
   return x == -inf ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(y);
 }

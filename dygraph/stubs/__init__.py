@@ -88,7 +88,7 @@ def _package_stub():
     for name in sorted(n for n in shown if not n.startswith("_")):
         value = getattr(dygraph, name)
         if name in _SWITCHES:
-            definitions.append(f"{_SWITCH.format(name=name)}")
+            definitions.append(_SWITCH.format(name=name))
         elif name in functions.NAMES:
             definitions.append(function_text(name, value))
         elif value is None or type(value) in (float, _core.dtype):
