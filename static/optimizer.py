@@ -49,7 +49,7 @@ def _in_programs(name):
 SGD = SGDOptimizer = _in_programs("SGD")
 Momentum = MomentumOptimizer = _in_programs("Momentum")
 Adagrad = AdagradOptimizer = _in_programs("Adagrad")
-Adam = AdamOptimizer = _in_programs("Adam")
+Adam = AdamOptimizer = _in_programs("AdamOptimizer")
 AdamW = AdamWOptimizer = _in_programs("AdamW")
 Adamax = AdamaxOptimizer = _in_programs("Adamax")
 Dpsgd = DpsgdOptimizer = _in_programs("Dpsgd")

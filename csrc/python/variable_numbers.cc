@@ -136,6 +136,9 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
   return static_cast<double>(*value) == v;
 }
 
+// scale adds no summand that is 0, which keeps the sign of a zero: x + -0.0 does, x + 0.0 does not.
+inline bool IsPlusZero(float s) { return s == 0 && !std::signbit(s); }
+
 PyObject* Scaled(Variable& x, float scale, float bias) {
   const OpInfo& op = Operators().scale;
   static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
@@ -150,16 +153,19 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
 PyObject* NbAdd(PyObject* a, PyObject* b) {
   float s;
   if (BothVariables(a, b)) return BinaryOfVariables(Operators().add, a, b);
-  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
-  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
+  PyObject *x = IsVariable(a) ? a : b, *number = x == a ? b : a;
+  if (FitsScale(VarOf(x), number, &s) && !IsPlusZero(s)) return Scaled(VarOf(x), 1, s);
   return BinarySlow(Operators().add, a, b);
 }
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
   float s;
   if (BothVariables(a, b)) return BinaryOfVariables(Operators().subtract, a, b);
-  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
-  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
+  const bool first = IsVariable(a);
+  if (FitsScale(VarOf(first ? a : b), first ? b : a, &s)) {
+    if (first) s = -s;
+    if (!IsPlusZero(s)) return Scaled(VarOf(first ? a : b), first ? 1 : -1, s);
+  }
   return BinarySlow(Operators().subtract, a, b);
 }
 

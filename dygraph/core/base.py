@@ -178,7 +178,16 @@ def in_dygraph_mode():
     return True
 
 
-def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None, *, requires_grad=False):
+def to_variable(
+    value,
+    name=None,
+    zero_copy=None,
+    lod=None,
+    dtype=None,
+    *,
+    stop_gradient=True,
+    requires_grad=False,
+):
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not change the Variable, except with
@@ -200,13 +209,15 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None, *, requi
         rows.
     dtype : dtype, optional
         Cast to this type.
-    requires_grad : bool
-        True: the Variable gets a gradient.
+    stop_gradient : bool, default True
+        False: the Variable gets a gradient.
+    requires_grad : bool, default False
+        True: as ``stop_gradient=False``.
 
     Returns
     -------
     Variable
-        On the current place, with ``stop_gradient`` True but for `requires_grad`.
+        On the current place.
 
     Raises
     ------
@@ -229,7 +240,7 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None, *, requi
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
-    if requires_grad:
+    if requires_grad or not stop_gradient:
         made = to_variable(value, name, zero_copy, lod, dtype)
         return (made.detach() if made is value else made).requires_grad_()
     if zero_copy and not isinstance(value, Variable):

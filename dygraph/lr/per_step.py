@@ -103,6 +103,13 @@ class _ByDecaySteps(LearningRateDecay):
                 f"{name}: decay_steps must be at least 1, got {decay_steps}. Write "
                 f"{name}(learning_rate, 1, {decay_steps}), if that is Paddle 2's gamma"
             )
+        if type(decay_rate) is int and 0 <= decay_rate and decay_steps < 10:  # or its last_epoch
+            raise InvalidArgumentError(
+                f"{name}: beside decay_steps={decay_steps}, decay_rate must be a float, got "
+                f"{decay_rate}. Write {float(decay_rate)}, or {name}(learning_rate, 1, "
+                f"{float(decay_steps)}, begin={decay_rate + 1}), if these are Paddle 2's gamma and "
+                "last_epoch"
+            )
         self.decay_steps = check.number(decay_steps, f"{name}: decay_steps")
         self.decay_rate = check.number(decay_rate, f"{name}: decay_rate", 0)
         self.staircase = bool(staircase)

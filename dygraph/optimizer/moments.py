@@ -34,10 +34,9 @@ class Adam(_WithMoments):
     """Steps scaled by running moments of the gradient (Kingma and Ba, 2015).
 
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``, ``param = param -
-    learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``, as in the paper's
-    short form, Keras and Fluid. PyTorch and Paddle 2 add their epsilon after the correction of v,
-    as ``AdamW(weight_decay=0.0)`` does: theirs times ``sqrt(1 - beta2^t)`` is ours at step t, 0.03
-    of it at the first step, all of it after thousands.
+    learning_rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon)``, as in PyTorch and
+    Paddle 2. Keras and Fluid, whose form is `AdamOptimizer`, add epsilon before the correction of
+    v: theirs weighs ``1 / sqrt(1 - beta2^t)`` times as much at step t, 32 times at the first.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class Adam(_WithMoments):
     0.75
     """
 
-    operator = "adam"
+    operator = "adamw"
 
     def __init__(
         self,
@@ -93,6 +92,31 @@ class Adam(_WithMoments):
         self.attributes = _betas("Adam", beta1, beta2, epsilon)
         self.attributes["lazy_mode"] = bool(lazy_mode)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+
+class AdamOptimizer(Adam):
+    """`Adam` as in Fluid and in Keras, which add epsilon before the correction of v.
+
+    ``m`` and ``v`` as in `Adam`, ``param = param -
+    learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
+
+    Parameters
+    ----------
+    learning_rate, beta1, beta2, epsilon, parameter_list, regularization, grad_clip, name, lazy_mode
+        As for `Adam`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> adam = dygraph.optimizer.AdamOptimizer(0.25, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> adam.step()
+    >>> round(w.item(), 6)
+    0.75
+    """
+
+    operator = "adam"
 
 
 class AdamW(_WithMoments):
@@ -443,7 +467,6 @@ def _callable(what, value):
     return value
 
 
-AdamOptimizer = Adam
 AdamWOptimizer = AdamW
 AdamaxOptimizer = Adamax
 LambOptimizer = Lamb

@@ -108,20 +108,11 @@ class Number(Size):
         """The value as an int32 Variable of one element, for lists of sizes."""
         return self.value.astype("int32").reshape([1])
 
-    def _beside(self, name, other):
-        value = self.variable(other)
-        if self.kind is bool or str(other.dtype) not in ("float32", "float64"):
-            return value
-        # Adding a number is `scale`, which leaves -0.0 as it is where the number is 0.
-        if name in ("__add__", "__radd__", "__sub__"):
-            return _where_zero(value, -0.0)
-        return _where_zero(value, 0.0) if name == "__rsub__" else value
-
     # Computing --------------------------------------------------------------------------------
 
     def binary(self, name, function, other):
         if isinstance(other, _core.Variable):
-            return function(self._beside(name, other), other)
+            return function(self.variable(other), other)
         if not is_number(other):
             return NotImplemented
         kind = float if float in (self.kind, kind_of(other)) else int
@@ -255,9 +246,3 @@ def as_variable(value, kind):
     if type(value) is Number:
         return value.as_kind(kind)
     return number(kind(value)).value
-
-
-def _where_zero(value, zero):
-    """A variable without axes with `zero` in the place of both zeros."""
-    none = constant(zero, str(value.dtype))
-    return ops.where(value == none, none, value)

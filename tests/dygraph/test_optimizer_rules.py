@@ -63,6 +63,16 @@ def moments(g, s, t, b1=0.75, b2=0.875):
     return s["m"] / (1 - b1**t), s["v"] / (1 - b2**t)
 
 
+def adam(w, g, t, s):
+    m, v = moments(g, s, t)
+    return w - RATE * m / (np.sqrt(v) + 2**-10)
+
+
+def fluids_adam(w, g, t, s):
+    m, _ = moments(g, s, t)
+    return w - RATE * np.sqrt(1 - 0.875**t) * m / (np.sqrt(s["v"]) + 2**-10)
+
+
 def adamw(w, g, t, s):
     m, v = moments(g, s, t)
     return w - RATE * (m / (np.sqrt(v) + 2**-10) + 0.5 * w)
@@ -110,6 +120,8 @@ RULES = {
     "Adagrad": (adagrad, {"epsilon": 2**-10, "initial_accumulator_value": 0.25}),
     "DecayedAdagrad": (decayed_adagrad, {"decay": 0.75, "epsilon": 2**-10}),
     "Adadelta": (adadelta, {"rho": 0.75, "epsilon": 2**-10}),
+    "Adam": (adam, BETAS),
+    "AdamOptimizer": (fluids_adam, BETAS),
     "Adamax": (adamax, BETAS),
     "RMSProp": (rmsprop, {"rho": 0.75, "epsilon": 2**-10, "momentum": 0.5}),
     "RMSPropOptimizer": (
@@ -161,7 +173,7 @@ def test_fluid_signatures(line):
     kind = getattr(optimizer, name)
     assert f"{name}{inspect.signature(kind)}".replace("1e-6", "1e-06") == line
     fluid = getattr(optimizer, name + "Optimizer")
-    assert fluid is kind or name == "Adadelta"
+    assert fluid is kind or name in ("Adadelta", "Adam")
 
 
 def test_fluids_adadelta_ignores_its_learning_rate():
@@ -335,7 +347,7 @@ class TestNamesAndRates:
         """What a program builds an optimizer from."""
         a, *_ = three()
         adam = optimizer.Adam(parameter_list=[a])
-        assert adam.operator == "adam" and adam.attributes["beta1"] == 0.9
+        assert adam.operator == "adamw" and adam.attributes["beta1"] == 0.9
         kept = adam.accumulators()
         assert kept["Moment1"] == (0.0, None) and kept["Beta1Pow"] == (0.9, (1,))
 

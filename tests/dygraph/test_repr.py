@@ -79,7 +79,8 @@ TABLE = {
     "SGD(learning_rate=0.5)": lambda: static.optimizer.SGD(0.5),
     "ExponentialMovingAverage(decay=0.5, parameters=1)":
         lambda: optimizer.ExponentialMovingAverage(0.5, parameter_list=[weight()]),
-    "CosineDecay(learning_rate=0.5, step_each_epoch=2.0, epochs=9.0, step_num=0)": lambda: lr.CosineDecay(0.5, 2, 9),
+    "CosineDecay(learning_rate=0.5, step_each_epoch=2.0, epochs=9.0, step_num=0)":
+        lambda: lr.CosineDecay(0.5, 2, 9),
     "CyclicLR(base_learning_rate=0.1, max_learning_rate=0.9, step_size_up=4.0, "
     "step_size_down=4.0, last_epoch=0, last_lr=0.1)": lambda: lr.CyclicLR(0.1, 0.9, 4),
     "Precision(tp=1, fp=1)": counted,

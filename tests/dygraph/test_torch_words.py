@@ -135,6 +135,7 @@ def test_requires_grad():
         dygraph.rand(2, requires_grad=True),
         dygraph.randn(2, requires_grad=True),
         dygraph.to_variable([1.0, 2.0], requires_grad=True),
+        dygraph.to_variable([1.0, 2.0], stop_gradient=False),
     ]
     for x in made:
         assert x.requires_grad and x.is_leaf

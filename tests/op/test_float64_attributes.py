@@ -241,6 +241,11 @@ def moments(g, t, s):
 
 
 def adam(w, g, t, s):
+    m, v = moments(g, t, s)
+    return w - RATE * m / (np.sqrt(v) + 1e-8)
+
+
+def fluids_adam(w, g, t, s):
     moments(g, t, s)
     rate = RATE * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
     return w - rate * s["m"] / (np.sqrt(s["v"]) + 1e-8)
@@ -276,6 +281,7 @@ def adagrad(w, g, t, s):
     ("name", "given", "formula"),
     [
         ("Adam", {"epsilon": 1e-8}, adam),
+        ("AdamOptimizer", {"epsilon": 1e-8}, fluids_adam),
         ("AdamW", {"epsilon": 1e-8, "weight_decay": 0.03}, adamw),
         ("Adamax", {"epsilon": 1e-8}, adamax),
         ("Momentum", {"momentum": 0.9}, momentum),

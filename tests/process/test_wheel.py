@@ -154,3 +154,16 @@ print(*(f for f in files if "libgomp" in f or "libdnnl" in f))
     with zipfile.ZipFile(wheel) as archive:
         assert len(files) == sum("libdnnl" in n or "libgomp" in n for n in archive.namelist())
     assert all("/site-packages/dygraph" in file for file in files)
+
+
+def test_types_are_found(python, folder):
+    """mypy finds the wheel's stubs: no errors but those that the samples name."""
+    samples = ROOT / "tests" / "dygraph" / "typing"
+    for name in ("right.py", "wrong.py"):
+        shutil.copy(samples / name, folder)
+    command = [sys.executable, "-m", "mypy", "--python-executable", python, "right.py", "wrong.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, cwd=folder)
+    found = set(re.findall(r"^(\w+\.py):(\d+): error:", done.stdout, re.M))
+    lines = enumerate((samples / "wrong.py").read_text().splitlines(), 1)
+    wanted = {("wrong.py", str(i)) for i, line in lines if "# error:" in line}
+    assert found == wanted and len(wanted) > 20, done.stdout

@@ -150,13 +150,13 @@ def test_names_and_roles_are_those_of_programs():
         if op.type not in ("feed", "fetch"):
             roles.setdefault(op.attr("op_role"), []).append(op.type)
     forward = roles[OpRole.Forward]
-    assert "relu" in forward and not [t for t in forward if "grad" in t or t == "adam"]
+    assert "relu" in forward and not [t for t in forward if "grad" in t or t == "adamw"]
     assert roles[OpRole.Forward | OpRole.Loss] == ["reduce_mean"]
     assert roles[OpRole.Backward | OpRole.Loss] == ["fill_any_like"]
     assert "relu_grad" in roles[OpRole.Backward]
     update = roles[OpRole.Optimize]
-    assert update.count("adam") == 4 and "squared_l2_norm" in update
-    (adam, *_) = [op for op in block.ops if op.type == "adam"]
+    assert update.count("adamw") == 4 and "squared_l2_norm" in update
+    (adam, *_) = [op for op in block.ops if op.type == "adamw"]
     assert adam.input("Param") == adam.output("ParamOut") == [w.name]
     assert adam.attr("op_role_var") == [w.name, adam.input("Grad")[0]]
     moment = f"{w.name}_moment1_0"
@@ -166,7 +166,7 @@ def test_names_and_roles_are_those_of_programs():
     assert {p.name for p in traced.program.all_parameters()} == {p.name for p in case.kept}
     test = traced.program.clone(for_test=True)
     kept = {op.type for op in test.global_block().ops}
-    assert not {"relu_grad", "adam", "fill_any_like", "squared_l2_norm"} & kept and "relu" in kept
+    assert not {"relu_grad", "adamw", "fill_any_like", "squared_l2_norm"} & kept and "relu" in kept
 
 
 def test_a_penalty_on_gradients_is_forward_for_a_test():
@@ -291,7 +291,7 @@ def test_inference_from_a_step(tmp_path):
     x = case.inputs(3, 2)[0]
     program, feeds, fetches = static.load_inference_model(tmp_path, scope=(scope := static.Scope()))
     types = {op.type for op in program.global_block().ops}
-    assert feeds == ["x"] and not {"adam", "reduce_mean", "relu_grad"} & types
+    assert feeds == ["x"] and not {"adamw", "reduce_mean", "relu_grad"} & types
     (got,) = static.Executor().run(program, {"x": x.numpy()}, fetches, scope=scope)
     assert got.tobytes() == model(x).numpy().tobytes()
 

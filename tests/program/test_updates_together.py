@@ -59,7 +59,8 @@ def test_a_traced_step_of_many_parameters_has_the_eager_bits(make):
     eager(x)
     _, traced = jit.trace(step, [x])
     types = [op.type for op in traced.program.global_block().ops]
-    assert types[types.index(make.lower()) :].count(make.lower()) == len(SHAPES)
+    rule = "adamw" if make == "Adam" else make.lower()  # one formula
+    assert types[types.index(rule) :].count(rule) == len(SHAPES)
     for _ in range(3):
         assert eager(x).numpy().tobytes() == traced(x).numpy().tobytes()
     for a, b in zip(want, got, strict=True):

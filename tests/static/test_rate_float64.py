@@ -52,7 +52,8 @@ def by_hand(rates):
 
 
 @pytest.mark.parametrize(
-    "name, options", [("SGD", {}), ("Momentum", {"momentum": 0.9}), ("Adam", {}), ("Adagrad", {})]
+    "name, options",
+    [("SGD", {}), ("Momentum", {"momentum": 0.9}), ("AdamOptimizer", {}), ("Adagrad", {})],
 )
 def test_float64_updates_are_those_of_eager_steps(name, options):
     program = trained(getattr(fluid.optimizer, name)(0.1, **options))

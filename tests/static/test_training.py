@@ -64,8 +64,8 @@ MODELS = {
 OPTIMIZERS = {
     "sgd": lambda module, **kw: module.SGD(0.05, **kw),
     "momentum": lambda module, **kw: module.Momentum(0.02, 0.9, use_nesterov=True, **kw),
-    "adam": lambda module, **kw: module.Adam(0.01, **kw),
-    "decayed": lambda module, **kw: module.Adam(
+    "adam": lambda module, **kw: module.AdamOptimizer(0.01, **kw),
+    "decayed": lambda module, **kw: module.AdamOptimizer(
         0.01, regularization=dygraph.regularizer.L2Decay(1e-3),
         grad_clip=dygraph.nn.ClipGradByValue(0.01), **kw,
     ),
