@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "kernels/simd.h"
 
 namespace dygraph::kernels {
 
@@ -17,6 +18,16 @@ struct InterpAxis {
   std::vector<int64_t> low, high;
   std::vector<double> weight;
   int64_t out() const { return static_cast<int64_t>(low.size()); }
+
+  // How many outputs in a row each input gives, if all give as many and none is mixed; else 0.
+  int64_t Times() const {
+    if (out() % in != 0) return 0;
+    const int64_t times = out() / in;
+    for (int64_t o = 0; o < out(); ++o) {
+      if (weight[o] != 0 || low[o] != o / times) return 0;
+    }
+    return times;
+  }
 };
 
 // Where output o lies among the inputs is a fraction, so that whole numbers are met exactly.
@@ -105,29 +116,55 @@ T InterpResult(InterpSum<T> v) {
   return static_cast<T>(v);
 }
 
+// to[i] = the sum of elements [i * times, (i + 1) * times).
+template <class T>
+DYGRAPH_INLINE void SumRuns(const T* from, int64_t n, int64_t times, T* to) {
+  if (times == 2) {
+    DYGRAPH_IVDEP
+    for (int64_t i = 0; i < n; ++i) to[i] = from[2 * i] + from[2 * i + 1];
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    T sum = from[i * times];
+    for (int64_t k = 1; k < times; ++k) sum += from[i * times + k];
+    to[i] = sum;
+  }
+}
+
 }  // namespace detail
 
 template <class T>
 void Interpolate(const T* x, const InterpShape& s, T* y) {
   using C = detail::InterpSum<T>;
+  const std::vector<C> weights(s.w.weight.begin(), s.w.weight.end());
+  const int64_t *low = s.w.low.data(), *high = s.w.high.data(), in = s.w.in, out = s.w.out();
+  const C* weight = weights.data();
   ParallelRows(s.volumes, s.Out() * 6, [&](int64_t begin, int64_t end) {
-    std::vector<C> line(s.w.in);
+    std::vector<C> line(in);
     for (int64_t v = begin; v < end; ++v) {
       T* to = y + v * s.Out();
       for (int64_t k = 0; k < s.d.out(); ++k) {
-        for (int64_t i = 0; i < s.h.out(); ++i, to += s.w.out()) {
-          bool first = true;
-          detail::ForInterpRows(s, k, i, [&](int64_t at, double weight) {
+        for (int64_t i = 0; i < s.h.out(); ++i, to += out) {
+          const C* row = line.data();
+          int rows = 0;
+          detail::ForInterpRows(s, k, i, [&](int64_t at, double row_weight) {
             const T* from = x + v * s.In() + at;
-            C c = static_cast<C>(weight);
-            for (int64_t j = 0; j < s.w.in; ++j)
-              line[j] = first ? c * from[j] : line[j] + c * from[j];
-            first = false;
+            if constexpr (std::is_same_v<C, T>) {
+              if (row_weight == 1) {  // then it is the only one
+                row = from;
+                return;
+              }
+            }
+            const C c = static_cast<C>(row_weight);
+            if (rows++ == 0) {
+              for (int64_t j = 0; j < in; ++j) line[j] = c * from[j];
+            } else {
+              for (int64_t j = 0; j < in; ++j) line[j] += c * from[j];
+            }
           });
-          for (int64_t j = 0; j < s.w.out(); ++j) {
-            C c = static_cast<C>(s.w.weight[j]), low = line[s.w.low[j]];
-            to[j] = detail::InterpResult<T>(
-                s.w.weight[j] == 0 ? low : (C(1) - c) * low + c * line[s.w.high[j]]);
+          for (int64_t j = 0; j < out; ++j) {
+            const C c = weight[j], one = row[low[j]], other = row[high[j]];
+            to[j] = detail::InterpResult<T>(c == 0 ? one : (C(1) - c) * one + c * other);
           }
         }
       }
@@ -139,21 +176,27 @@ void Interpolate(const T* x, const InterpShape& s, T* y) {
 template <class T>
 void InterpolateBackward(const T* dy, const InterpShape& s, T* dx) {
   std::fill_n(dx, s.volumes * s.In(), T(0));
+  const std::vector<T> weight(s.w.weight.begin(), s.w.weight.end());
+  const int64_t times = s.w.Times();
   ParallelRows(s.volumes, s.Out() * 6, [&](int64_t begin, int64_t end) {
     std::vector<T> line(s.w.in);
     for (int64_t v = begin; v < end; ++v) {
       const T* from = dy + v * s.Out();
       for (int64_t k = 0; k < s.d.out(); ++k) {
         for (int64_t i = 0; i < s.h.out(); ++i, from += s.w.out()) {
-          std::fill(line.begin(), line.end(), T(0));
-          for (int64_t j = 0; j < s.w.out(); ++j) {
-            T c = static_cast<T>(s.w.weight[j]);
-            line[s.w.low[j]] += (T(1) - c) * from[j];
-            if (s.w.weight[j] != 0) line[s.w.high[j]] += c * from[j];
+          if (times > 0) {
+            SimdFor<T>([&] { detail::SumRuns(from, s.w.in, times, line.data()); });
+          } else {
+            std::fill(line.begin(), line.end(), T(0));
+            for (int64_t j = 0; j < s.w.out(); ++j) {
+              const T c = weight[j];
+              line[s.w.low[j]] += (T(1) - c) * from[j];
+              if (c != 0) line[s.w.high[j]] += c * from[j];
+            }
           }
-          detail::ForInterpRows(s, k, i, [&](int64_t at, double weight) {
+          detail::ForInterpRows(s, k, i, [&](int64_t at, double row_weight) {
             T* to = dx + v * s.In() + at;
-            T c = static_cast<T>(weight);
+            const T c = static_cast<T>(row_weight);
             for (int64_t j = 0; j < s.w.in; ++j) to[j] += c * line[j];
           });
         }

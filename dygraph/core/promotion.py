@@ -27,6 +27,10 @@ def same_type(values):
 
     So do the floats of a list.
     """
+    dtype = getattr(values[0], "dtype", None) if values else None
+    if dtype is _core.float32 or dtype is _core.float64:
+        if all(type(v) is float or isinstance(v, Variable) and v.dtype is dtype for v in values):
+            return [v if isinstance(v, Variable) else _core.literal(v, dtype) for v in values]
     typed = [float(v) if isinstance(v, np.float64) else v for v in values]
     given = [v for v in typed if isinstance(v, (Variable, np.ndarray, np.generic))]
     beside = result_type(*given) if given else None

@@ -5,16 +5,19 @@ namespace {
 
 constexpr int kWeight = 2;
 
-// Out = X + Weight * (Y - X), backwards through these three.
+// Y@GRAD = Weight * Out@GRAD, X@GRAD = Out@GRAD - Y@GRAD, Weight@GRAD = (Y - X) * Out@GRAD, each
+// summed to its shape.
 void LerpRecipe(GradBuilder& g) {
-  RecipeRef x = g.InputShape(kX), y = g.InputShape(kY), w = g.Input(kWeight);
-  RecipeRef between = g.Apply("elementwise_sub", {g.Input(kY), g.Input(kX)});
-  RecipeRef product = g.Apply("elementwise_mul", {w, between});
-  RecipeRef x1 = g.Temp(), x2 = g.Temp(), to_product = g.Temp(), to_between = g.Temp();
-  g.Call("elementwise_add_grad", {x, product, g.OutputGrad(kOut)}, {x1, to_product});
-  g.Call("elementwise_mul_grad", {w, between, to_product}, {g.InputGrad(kWeight), to_between});
-  g.Call("elementwise_sub_grad", {y, x, to_between}, {g.InputGrad(kY), x2});
+  RecipeRef x = g.InputShape(kX), y = g.InputShape(kY), w = g.Input(kWeight),
+            out = g.OutputGrad(kOut);
+  RecipeRef to_y = g.Apply("elementwise_mul", {out, w});
+  RecipeRef x1 = g.Temp(), x2 = g.Temp();
+  g.Call("elementwise_add_grad", {y, out, to_y}, {g.InputGrad(kY)});
+  g.Call("elementwise_add_grad", {x, out, out}, {x1});
+  g.Call("elementwise_sub_grad", {out, x, to_y}, {{}, x2});
   g.Call("sum", {RecipeSlot({x1, x2})}, {g.InputGrad(kX)});
+  RecipeRef between = g.Apply("elementwise_sub", {g.Input(kY), g.Input(kX)});
+  g.Call("elementwise_mul_grad", {w, between, out}, {g.InputGrad(kWeight)});
 }
 
 void DefineLerp(OpDef& op) {
