@@ -120,6 +120,14 @@ RecipeRef Formula::IdentityLike(RecipeRef x) {
   return Lower(Upper(ones));
 }
 
+RecipeRef Formula::SquareOfRows(RecipeRef x) {
+  RecipeRef column = g.Temp();
+  g.Call("reduce_sum", {x}, {column})
+      .Attr("dim", std::vector<int32_t>{-1})
+      .Attr("keep_dim", true);
+  return g.Apply("elementwise_add", {column, T(column)});
+}
+
 RecipeRef Formula::Crop(RecipeRef x, RecipeRef like) {
   RecipeRef to = g.Temp();
   g.Call("crop", {x, like}, {to});

@@ -26,7 +26,7 @@ void LuGrad(GradBuilder& g) {
   g.Call("lu_unpack", {g.Output(kOut), g.Output(kPivots)}, {p, l, u});
   RecipeRef given = g.OutputGrad(kOut);
   RecipeRef l_grad = f.Lower(f.Crop(given, l), -1), u_grad = f.Upper(f.Crop(given, u));
-  RecipeRef square = f.MatMul(u, u, false, true);  // for its shape
+  RecipeRef square = f.SquareOfRows(u);
   RecipeRef l1 = f.Crop(l, square), u1 = f.Crop(u, square);
   RecipeRef l1_grad = f.Crop(l_grad, square), u1_grad = f.Crop(u_grad, square);
   RecipeRef l2_grad = f.Sum({l_grad, f.Minus(f.Pad(l1_grad, l))});

@@ -27,7 +27,7 @@ void QrGrad(GradBuilder& g) {
     return;
   }
   RecipeRef x = g.Input(kX), q = g.Output(kQ), r = g.Output(kR), r_grad = g.OutputGrad(kR);
-  RecipeRef square = f.MatMul(q, q, true);  // for its shape
+  RecipeRef square = f.SquareOfRows(r);
   RecipeRef u = f.Crop(r, square), u_grad = f.Crop(r_grad, square);
   RecipeRef v_grad = f.Sum({r_grad, f.Minus(f.Pad(u_grad, r))});
   RecipeRef q_grad = f.Sum({g.OutputGrad(kQ), f.MatMul(x, v_grad, false, true)});
