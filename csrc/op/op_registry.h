@@ -38,11 +38,9 @@ class KernelRegistration {
  public:
   // `device` is the name of a kind of device, which may be registered later.
   KernelRegistration(const char* type, const char* device, KernelLayout layout, Library library,
-                     KernelList kernels, bool (*accepts)(const Call&),
-                     const char* file, int line);
+                     KernelList kernels, bool (*accepts)(const Call&), const char* file, int line);
   KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
-                     KernelList kernels, bool (*accepts)(const Call&),
-                     const char* file, int line);
+                     KernelList kernels, bool (*accepts)(const Call&), const char* file, int line);
 };
 
 // static: GCC names this function by K's bare name, so that templates of equal names in namespaces
@@ -58,6 +56,12 @@ static KernelList KernelsFor() {
 // REGISTER_OPERATOR(relu, DefineRelu);
 #define REGISTER_OPERATOR(type, define) \
   static ::dygraph::OpRegistration op_registration_##type(#type, define, __FILE__, __LINE__)
+
+// The element types that a list of kernels may name in one word: those of real numbers, and all, of
+// operators that move elements.
+#define REAL_TYPES \
+  bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double
+#define ALL_TYPES REAL_TYPES, ::dygraph::complex64, ::dygraph::complex128
 
 // REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for
 // each T. The kernel reads plain order, or either when the operator KeepsLayout().
