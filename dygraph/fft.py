@@ -15,7 +15,7 @@ from dygraph.core.promotion import default_float, floating
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean
 from dygraph.functions import manipulation
 from dygraph.functions.arguments import axes as axes_of
-from dygraph.functions.arguments import on_device, spelled
+from dygraph.functions.arguments import given_once, on_device, spelled
 from dygraph.functions.complex_numbers import as_complex_type, is_complex
 from dygraph.functions.creation import arange
 
@@ -128,7 +128,7 @@ def _one(name, what, run, forward, takes, gives, of, result):
     >>> dygraph.fft.{name}(dygraph.asarray({of})).tolist()
     {result}
     """
-    return function
+    return given_once(function)
 
 
 def _several(name, what, run, forward, default_axes, of, result):
@@ -142,6 +142,11 @@ def _several(name, what, run, forward, default_axes, of, result):
         found = axes_of(axes, rank, f"{name}: axes") if axes else []
         if not found and run is not _to_complex:
             raise InvalidArgumentError(f"{name}: axes must name at least one axis, got none")
+        if s is not None and len(s) and s[-1] == -1 and run is _to_real:
+            raise InvalidArgumentError(
+                f"{name}: the last size in s must be that of the result, got -1, which NumPy reads "
+                "as the m elements of x and torch as 2 * (m - 1)"
+            )
         sizes = [None] * len(found) if s is None else [None if n == -1 else n for n in s]
         if len(sizes) != len(found):
             raise InvalidArgumentError(
@@ -176,7 +181,7 @@ def _several(name, what, run, forward, default_axes, of, result):
     >>> dygraph.fft.{name}(dygraph.asarray({of})).tolist()
     {result}
     """
-    return function
+    return given_once(function)
 
 
 _ANY, _COMPLEX = "Real or complex", "The shape of `x`, complex"
@@ -309,6 +314,7 @@ def _shifted(x, axes, back, owner):
     return manipulation.roll(x, shifts, found) if found else ops.assign(x)
 
 
+@given_once
 def fftshift(x, axes=None, **spellings):
     """`x` with the frequency 0 in the middle.
 
@@ -334,6 +340,7 @@ def fftshift(x, axes=None, **spellings):
     return _shifted(x, axes, False, "fftshift")
 
 
+@given_once
 def ifftshift(x, axes=None, **spellings):
     """`x` with the frequency 0 at the front: the inverse of `fftshift`.
 

@@ -115,7 +115,7 @@ struct CastGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(cast, DefineCast);
-REGISTER_CPU_KERNEL(cast, CastKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(cast, CastKernel, AllTypes);
 REGISTER_OPERATOR(cast_grad, grad::DefineCastGrad);
 REGISTER_CPU_KERNEL(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double, complex64,
                     complex128);

@@ -127,27 +127,27 @@ using NotEqualKernel = Compare<NotEqual, false, T>;
 REGISTER_COMPARISON(less_than, LessThanKernel, "<",
                     ">>> F.less_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
                     "[True, False, False]",
-                    REAL_TYPES);
+                    RealTypes);
 REGISTER_COMPARISON(less_equal, LessEqualKernel, "<=",
                     ">>> F.less_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
                     "[True, True, False]",
-                    REAL_TYPES);
+                    RealTypes);
 REGISTER_COMPARISON(greater_than, GreaterThanKernel, ">",
                     ">>> F.greater_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
                     "[False, False, True]",
-                    REAL_TYPES);
+                    RealTypes);
 REGISTER_COMPARISON(greater_equal, GreaterEqualKernel, ">=",
                     ">>> F.greater_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
                     "[False, True, True]",
-                    REAL_TYPES);
+                    RealTypes);
 REGISTER_COMPARISON(equal, EqualKernel, "==",
                     ">>> F.equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
                     "[True, False, True]",
-                    ALL_TYPES);
+                    AllTypes);
 REGISTER_COMPARISON(not_equal, NotEqualKernel, "!=",
                     ">>> F.not_equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
                     "[False, True, False]",
-                    ALL_TYPES);
+                    AllTypes);
 #undef REGISTER_COMPARISON
 
 }  // namespace

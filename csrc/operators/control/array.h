@@ -5,7 +5,7 @@
 #include "operators/arguments.h"
 
 // Kernels that move elements as they are.
-#define REGISTER_MOVING_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, ALL_TYPES)
+#define REGISTER_MOVING_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, AllTypes)
 
 namespace dygraph::array {
 

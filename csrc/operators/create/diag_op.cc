@@ -33,7 +33,7 @@ struct DiagKernel {
 };
 
 REGISTER_OPERATOR(diag, DefineDiag);
-REGISTER_CPU_KERNEL(diag, DiagKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(diag, DiagKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

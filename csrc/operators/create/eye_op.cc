@@ -50,7 +50,7 @@ struct EyeKernel {
 
 REGISTER_OPERATOR(eye, DefineEye);
 REGISTER_OPEN_ATTRS(eye, "num_rows", "num_columns");
-REGISTER_CPU_KERNEL(eye, EyeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(eye, EyeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

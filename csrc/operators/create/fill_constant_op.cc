@@ -105,7 +105,7 @@ struct FillConstantKernel {
 };
 
 REGISTER_OPERATOR(fill_constant, DefineFillConstant);
-REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

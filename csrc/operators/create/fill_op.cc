@@ -47,7 +47,7 @@ struct FillKernel {
 };
 
 REGISTER_OPERATOR(fill, DefineFill);
-REGISTER_CPU_KERNEL(fill, FillKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(fill, FillKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,9 +67,9 @@ struct FillZerosLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_zeros_like, DefineFillZerosLike);
-REGISTER_CPU_KERNEL(fill_zeros_like, FillZerosLikeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(fill_zeros_like, FillZerosLikeKernel, AllTypes);
 REGISTER_OPERATOR(fill_zeros_like2, DefineFillZerosLike2);
-REGISTER_CPU_KERNEL(fill_zeros_like2, FillZerosLikeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(fill_zeros_like2, FillZerosLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

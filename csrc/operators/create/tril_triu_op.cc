@@ -61,7 +61,7 @@ struct TrilTriuKernel {
 };
 
 REGISTER_OPERATOR(tril_triu, DefineTrilTriu);
-REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

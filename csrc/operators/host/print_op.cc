@@ -137,7 +137,7 @@ struct PrintKernel {
 };
 
 REGISTER_OPERATOR(print, DefinePrint);
-REGISTER_CPU_KERNEL(print, PrintKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(print, PrintKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

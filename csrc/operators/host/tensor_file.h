@@ -6,7 +6,7 @@
 #include "op/tensor_files.h"
 
 // Kernels of all types, which look at no number.
-#define REGISTER_FILE_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, ALL_TYPES)
+#define REGISTER_FILE_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, AllTypes)
 
 namespace dygraph::tensor_file {
 

@@ -78,7 +78,7 @@ struct GatherNdGradKernel {
 
 REGISTER_OPERATOR(gather_nd, DefineGatherNd);
 REGISTER_LOD_RULE(gather_nd, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, AllTypes);
 REGISTER_OPERATOR(gather_nd_grad, grad::DefineGatherNdGrad);
 REGISTER_CPU_KERNEL(gather_nd_grad, grad::GatherNdGradKernel, float, double, complex64, complex128);
 

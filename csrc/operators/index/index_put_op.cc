@@ -206,7 +206,7 @@ struct IndexPutGradKernel {
 
 REGISTER_GRADIENT_SHAPES(index_put, {"x", "out"});
 REGISTER_OPERATOR(index_put, DefineIndexPut);
-REGISTER_CPU_KERNEL(index_put, IndexPutKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(index_put, IndexPutKernel, AllTypes);
 REGISTER_OPERATOR(index_put_grad, grad::DefineIndexPutGrad);
 REGISTER_CPU_KERNEL(index_put_grad, grad::IndexPutGradKernel, float, double, complex64, complex128);
 

@@ -74,7 +74,7 @@ struct IndexSampleGradKernel {
 
 REGISTER_OPERATOR(index_sample, DefineIndexSample);
 REGISTER_LOD_ALSO(index_sample, kIndex);
-REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, AllTypes);
 REGISTER_OPERATOR(index_sample_grad, grad::DefineIndexSampleGrad);
 REGISTER_CPU_KERNEL(index_sample_grad, grad::IndexSampleGradKernel, float, double, complex64,
                     complex128);

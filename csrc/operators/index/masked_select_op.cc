@@ -109,7 +109,7 @@ struct MaskedSelectGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(masked_select, DefineMaskedSelect);
-REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, AllTypes);
 REGISTER_OPERATOR(masked_select_grad, grad::DefineMaskedSelectGrad);
 REGISTER_CPU_KERNEL(masked_select_grad, grad::MaskedSelectGradKernel, float, double, complex64,
                     complex128);

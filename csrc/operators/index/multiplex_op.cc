@@ -152,7 +152,7 @@ struct MultiplexGradGradKernel {
 
 REGISTER_OPERATOR(multiplex, DefineMultiplex);
 REGISTER_LOD_ALSO(multiplex, kIds);
-REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, AllTypes);
 REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);
 REGISTER_CPU_KERNEL(multiplex_grad, MultiplexGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(multiplex_grad_grad, DefineMultiplexGradGrad);

@@ -88,7 +88,7 @@ REGISTER_LOD_ALSO(take_along_axis, kIndex);
 REGISTER_LOD_RULE(take_along_axis, [](const LoDCall& c) {
   return c.slot == kIndex || c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, AllTypes);
 REGISTER_OPERATOR(take_along_axis_grad, grad::DefineTakeAlongAxisGrad);
 REGISTER_CPU_KERNEL(take_along_axis_grad, grad::TakeAlongAxisGradKernel, float, double, complex64,
                     complex128);

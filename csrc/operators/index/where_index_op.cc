@@ -54,7 +54,7 @@ struct WhereIndexKernel {
 };
 
 REGISTER_OPERATOR(where_index, DefineWhereIndex);
-REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -193,7 +193,7 @@ struct WhereGradKernel {
 
 REGISTER_OPERATOR(where, DefineWhere);
 REGISTER_LOD_ALSO(where, kCondition, kY);
-REGISTER_CPU_KERNEL(where, WhereKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(where, WhereKernel, AllTypes);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);
 REGISTER_CPU_KERNEL(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
 

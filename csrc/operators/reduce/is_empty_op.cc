@@ -26,7 +26,7 @@ struct IsEmptyKernel {
 };
 
 REGISTER_OPERATOR(is_empty, DefineIsEmpty);
-REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -54,7 +54,7 @@ struct SumGradKernel {
 REGISTER_OPERATOR(reduce_sum, DefineSum);
 REGISTER_OPEN_ATTRS(reduce_sum, "dim");
 REGISTER_LOD_RULE(reduce_sum, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_sum, SumKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(reduce_sum, SumKernel, AllTypes);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
 REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double, complex64, complex128);
 

@@ -65,7 +65,7 @@ struct LodResetKernel {
 };
 
 REGISTER_OPERATOR(lod_reset, DefineLodReset);
-REGISTER_CPU_KERNEL(lod_reset, LodResetKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(lod_reset, LodResetKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -50,7 +50,7 @@ template <class T>
 using SequenceExpandAsGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand_as, DefineSequenceExpandAs);
-REGISTER_CPU_KERNEL(sequence_expand_as, SequenceExpandAsKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_expand_as, SequenceExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_as_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_expand_as_grad, SequenceExpandAsGradKernel, float, double);
 

@@ -74,7 +74,7 @@ template <class T>
 using SequenceExpandGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand, DefineSequenceExpand);
-REGISTER_CPU_KERNEL(sequence_expand, SequenceExpandKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_expand, SequenceExpandKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_expand_grad, SequenceExpandGradKernel, float, double);
 

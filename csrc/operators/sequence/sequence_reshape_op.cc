@@ -85,7 +85,7 @@ struct SequenceReshapeGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_reshape, DefineSequenceReshape);
-REGISTER_CPU_KERNEL(sequence_reshape, SequenceReshapeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_reshape, SequenceReshapeKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reshape_grad, grad::DefineSequenceReshapeGrad);
 REGISTER_CPU_KERNEL(sequence_reshape_grad, grad::SequenceReshapeGradKernel, float, double);
 

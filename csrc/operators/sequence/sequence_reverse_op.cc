@@ -44,7 +44,7 @@ template <class T>
 using SequenceReverseGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_reverse, DefineSequenceReverse);
-REGISTER_CPU_KERNEL(sequence_reverse, SequenceReverseKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_reverse, SequenceReverseKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reverse_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_reverse_grad, SequenceReverseGradKernel, float, double);
 

@@ -63,7 +63,7 @@ template <class T>
 using SequenceSliceGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_slice, DefineSequenceSlice);
-REGISTER_CPU_KERNEL(sequence_slice, SequenceSliceKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_slice, SequenceSliceKernel, AllTypes);
 REGISTER_OPERATOR(sequence_slice_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_slice_grad, SequenceSliceGradKernel, float, double);
 

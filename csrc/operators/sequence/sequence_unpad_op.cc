@@ -64,7 +64,7 @@ template <class T>
 using SequenceUnpadGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_unpad, DefineSequenceUnpad);
-REGISTER_CPU_KERNEL(sequence_unpad, SequenceUnpadKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(sequence_unpad, SequenceUnpadKernel, AllTypes);
 REGISTER_OPERATOR(sequence_unpad_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_unpad_grad, SequenceUnpadGradKernel, float, double);
 

@@ -206,7 +206,7 @@ struct ConcatGradGradKernel {
 
 REGISTER_OPERATOR(concat, DefineConcat);
 REGISTER_LOD_RULE(concat, KeepsRows);
-REGISTER_CPU_KERNEL(concat, ConcatKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(concat, ConcatKernel, AllTypes);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);
 REGISTER_CPU_KERNEL(concat_grad, grad::ConcatGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(concat_grad_grad, grad_grad::DefineConcatGradGrad);

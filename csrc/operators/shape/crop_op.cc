@@ -52,7 +52,7 @@ template <class T>
 using CropGradKernel = GradKernel<Crop, T>;
 
 REGISTER_OPERATOR(crop, DefineCrop);
-REGISTER_CPU_KERNEL(crop, CropKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(crop, CropKernel, AllTypes);
 REGISTER_OPERATOR(crop_grad, DefineGrad<Crop>);
 REGISTER_CPU_KERNEL(crop_grad, CropGradKernel, float, double, complex64, complex128);
 

@@ -61,7 +61,7 @@ template <class T>
 using CropTensorGradKernel = GradKernel<CropTensor, T>;
 
 REGISTER_OPERATOR(crop_tensor, DefineCropTensor);
-REGISTER_CPU_KERNEL(crop_tensor, CropTensorKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(crop_tensor, CropTensorKernel, AllTypes);
 REGISTER_OPERATOR(crop_tensor_grad, DefineGrad<CropTensor>);
 REGISTER_CPU_KERNEL(crop_tensor_grad, CropTensorGradKernel, float, double, complex64, complex128);
 

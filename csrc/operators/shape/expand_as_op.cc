@@ -38,7 +38,7 @@ template <class T>
 using ExpandAsGradKernel = GradKernel<ExpandAs, T>;
 
 REGISTER_OPERATOR(expand_as, DefineExpandAs);
-REGISTER_CPU_KERNEL(expand_as, ExpandAsKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(expand_as, ExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(expand_as_grad, DefineGrad<ExpandAs>);
 REGISTER_CPU_KERNEL(expand_as_grad, ExpandAsGradKernel, float, double, complex64, complex128);
 

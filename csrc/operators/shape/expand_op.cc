@@ -47,7 +47,7 @@ template <class T>
 using ExpandGradKernel = GradKernel<Expand, T>;
 
 REGISTER_OPERATOR(expand, DefineExpand);
-REGISTER_CPU_KERNEL(expand, ExpandKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(expand, ExpandKernel, AllTypes);
 REGISTER_OPERATOR(expand_grad, DefineGrad<Expand>);
 REGISTER_CPU_KERNEL(expand_grad, ExpandGradKernel, float, double, complex64, complex128);
 

@@ -57,7 +57,7 @@ template <class T>
 using ExpandV2GradKernel = GradKernel<ExpandV2, T>;
 
 REGISTER_OPERATOR(expand_v2, DefineExpandV2);
-REGISTER_CPU_KERNEL(expand_v2, ExpandV2Kernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(expand_v2, ExpandV2Kernel, AllTypes);
 REGISTER_OPERATOR(expand_v2_grad, DefineGrad<ExpandV2>);
 REGISTER_CPU_KERNEL(expand_v2_grad, ExpandV2GradKernel, float, double, complex64, complex128);
 

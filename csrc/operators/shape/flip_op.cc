@@ -26,7 +26,7 @@ template <class T>
 using FlipGradKernel = GradKernel<Flip, T>;
 
 REGISTER_OPERATOR(flip, DefineFlip);
-REGISTER_CPU_KERNEL(flip, FlipKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(flip, FlipKernel, AllTypes);
 REGISTER_OPERATOR(flip_grad, DefineGrad<Flip>);
 REGISTER_CPU_KERNEL(flip_grad, FlipGradKernel, float, double, complex64, complex128);
 

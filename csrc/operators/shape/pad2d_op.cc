@@ -88,7 +88,7 @@ template <class T>
 using Pad2DGradKernel = GradKernel<Pad2d, T>;
 
 REGISTER_OPERATOR(pad2d, DefinePad2D);
-REGISTER_CPU_KERNEL(pad2d, Pad2DKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(pad2d, Pad2DKernel, AllTypes);
 REGISTER_OPERATOR(pad2d_grad, DefineGrad<Pad2d>);
 REGISTER_CPU_KERNEL(pad2d_grad, Pad2DGradKernel, float, double, complex64, complex128);
 

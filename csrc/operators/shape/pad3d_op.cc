@@ -84,7 +84,7 @@ template <class T>
 using Pad3DGradKernel = GradKernel<Pad3d, T>;
 
 REGISTER_OPERATOR(pad3d, DefinePad3D);
-REGISTER_CPU_KERNEL(pad3d, Pad3DKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(pad3d, Pad3DKernel, AllTypes);
 REGISTER_OPERATOR(pad3d_grad, DefineGrad<Pad3d>);
 REGISTER_CPU_KERNEL(pad3d_grad, Pad3DGradKernel, float, double, complex64, complex128);
 

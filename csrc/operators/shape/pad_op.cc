@@ -47,7 +47,7 @@ using PadGradKernel = GradKernel<Pad, T>;
 
 REGISTER_OPERATOR(pad, DefinePad);
 REGISTER_OPEN_ATTRS(pad, "pad_value");
-REGISTER_CPU_KERNEL(pad, PadKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(pad, PadKernel, AllTypes);
 REGISTER_OPERATOR(pad_grad, DefineGrad<Pad>);
 REGISTER_CPU_KERNEL(pad_grad, PadGradKernel, float, double, complex64, complex128);
 

@@ -129,10 +129,10 @@ struct Reshape2GradKernel {
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
 REGISTER_LOD_RULE(reshape2, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape2, Kernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(reshape2, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape, DefineReshape);
 REGISTER_LOD_RULE(reshape, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape, Kernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(reshape, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
 REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double, complex64, complex128);
 

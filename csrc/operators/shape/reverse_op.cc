@@ -33,7 +33,7 @@ using ReverseGradKernel = GradKernel<Reverse, T>;
 
 REGISTER_OPERATOR(reverse, DefineReverse);
 REGISTER_OPEN_ATTRS(reverse, "axis");
-REGISTER_CPU_KERNEL(reverse, ReverseKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(reverse, ReverseKernel, AllTypes);
 REGISTER_OPERATOR(reverse_grad, DefineGrad<Reverse>);
 REGISTER_CPU_KERNEL(reverse_grad, ReverseGradKernel, float, double, complex64, complex128);
 

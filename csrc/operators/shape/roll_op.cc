@@ -63,7 +63,7 @@ template <class T>
 using RollGradKernel = GradKernel<Roll, T>;
 
 REGISTER_OPERATOR(roll, DefineRoll);
-REGISTER_CPU_KERNEL(roll, RollKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(roll, RollKernel, AllTypes);
 REGISTER_OPERATOR(roll_grad, DefineGrad<Roll>);
 REGISTER_CPU_KERNEL(roll_grad, RollGradKernel, float, double, complex64, complex128);
 

@@ -217,7 +217,7 @@ struct SetValueGradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(set_value, {"Input", "Out"});
 REGISTER_OPERATOR(set_value, DefineSetValue);
-REGISTER_CPU_KERNEL(set_value, SetValueKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(set_value, SetValueKernel, AllTypes);
 REGISTER_OPERATOR(set_value_grad, grad::DefineSetValueGrad);
 REGISTER_CPU_KERNEL(set_value_grad, grad::SetValueGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(set_value_grad_grad, grad_grad::DefineSetValueGradGrad);

@@ -29,7 +29,7 @@ struct ShapeKernel {
 };
 
 REGISTER_OPERATOR(shape, DefineShape);
-REGISTER_CPU_KERNEL(shape, ShapeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(shape, ShapeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -24,7 +24,7 @@ struct SizeKernel {
 };
 
 REGISTER_OPERATOR(size, DefineSize);
-REGISTER_CPU_KERNEL(size, SizeKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(size, SizeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

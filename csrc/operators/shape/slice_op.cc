@@ -122,7 +122,7 @@ struct SliceGradKernel {
 
 REGISTER_OPERATOR(slice, DefineSlice);
 REGISTER_LOD_RULE(slice, [](const LoDCall& c) { return KeepsRows<SliceAttrs>(c, RegionOf); });
-REGISTER_CPU_KERNEL(slice, SliceKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(slice, SliceKernel, AllTypes);
 REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);
 REGISTER_CPU_KERNEL(slice_grad, grad::SliceGradKernel, float, double, complex64, complex128);
 

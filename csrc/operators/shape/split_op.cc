@@ -193,7 +193,7 @@ struct SplitGradKernel {
 
 REGISTER_OPERATOR(split, DefineSplit);
 REGISTER_LOD_RULE(split, KeepsRows);
-REGISTER_CPU_KERNEL(split, SplitKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(split, SplitKernel, AllTypes);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);
 REGISTER_CPU_KERNEL(split_grad, grad::SplitGradKernel, float, double, complex64, complex128);
 

@@ -125,7 +125,7 @@ struct StridedSliceGradKernel {
 REGISTER_OPERATOR(strided_slice, DefineStridedSlice);
 REGISTER_LOD_RULE(strided_slice,
                   [](const LoDCall& c) { return KeepsRows<StridedSliceAttrs>(c, RegionOf); });
-REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, AllTypes);
 REGISTER_OPERATOR(strided_slice_grad, grad::DefineStridedSliceGrad);
 REGISTER_CPU_KERNEL(strided_slice_grad, grad::StridedSliceGradKernel, float, double, complex64,
                     complex128);

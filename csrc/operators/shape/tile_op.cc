@@ -48,7 +48,7 @@ using TileGradKernel = GradKernel<Tile, T>;
 
 REGISTER_OPERATOR(tile, DefineTile);
 REGISTER_OPEN_ATTRS(tile, "repeat_times");
-REGISTER_CPU_KERNEL(tile, TileKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(tile, TileKernel, AllTypes);
 REGISTER_OPERATOR(tile_grad, DefineGrad<Tile>);
 REGISTER_CPU_KERNEL(tile_grad, TileGradKernel, float, double, complex64, complex128);
 

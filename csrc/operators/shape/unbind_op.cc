@@ -27,7 +27,7 @@ template <class T>
 using UnbindGradKernel = PartGradKernel<Unbind, T>;
 
 REGISTER_OPERATOR(unbind, DefineUnbind);
-REGISTER_CPU_KERNEL(unbind, UnbindKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(unbind, UnbindKernel, AllTypes);
 REGISTER_OPERATOR(unbind_grad, DefinePartingGrad<Unbind>);
 REGISTER_CPU_KERNEL(unbind_grad, UnbindGradKernel, float, double, complex64, complex128);
 

@@ -29,7 +29,7 @@ template <class T>
 using UnstackGradKernel = PartGradKernel<Unstack, T>;
 
 REGISTER_OPERATOR(unstack, DefineUnstack);
-REGISTER_CPU_KERNEL(unstack, UnstackKernel, ALL_TYPES);
+REGISTER_CPU_KERNEL(unstack, UnstackKernel, AllTypes);
 REGISTER_OPERATOR(unstack_grad, DefinePartingGrad<Unstack>);
 REGISTER_CPU_KERNEL(unstack_grad, UnstackGradKernel, float, double, complex64, complex128);
 
