@@ -30,6 +30,8 @@ from dygraph._core import (
     Variable,
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -102,6 +104,7 @@ _LAZY = {
     "checkpoint": "",
     "dataset": "",
     "distribution": "",
+    "fft": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
@@ -118,6 +121,7 @@ _LAZY = {
     "reader": "batch",
     "regularizer": "",
     "safetensors": "",
+    "signal": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "special": "",
     "static": "",
@@ -132,8 +136,9 @@ _MODULES = {name for name in _LAZY if "." not in name}
 # What completion shows beside the functions in `functions.NAMES`.
 _SHOWN = (
     "CPUPlace CUDAPlace DataParallel Function Generator Layer Model ParamAttr Parameter Place "
-    "Variable __array_api_version__ __version__ bfloat16 bool callbacks checkpoint detect_anomaly "
-    "draw dtype e enable_grad errors explain float16 float32 float64 from_dlpack ops "
+    "Variable __array_api_version__ __version__ bfloat16 bool callbacks checkpoint complex64 "
+    "complex128 detect_anomaly draw dtype e enable_grad errors explain float16 float32 float64 "
+    "from_dlpack ops "
     "get_default_dtype get_flags grad guard inf initializer int16 int32 int64 "
     "int8 io is_grad_enabled jit linalg load lr memory metrics nan newaxis nn no_grad num_threads "
     "optimizer pi profiler promote_types recompute regularizer result_type save seed "

@@ -48,10 +48,12 @@ COMPOSED = {
 }
 _CUMULATIVE = "cummax cummin cumprod logcumsumexp"
 _ELEMENTS = "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg"
-ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS}"
+_COMPLEX = "angle as_complex as_real complex is_complex"
+ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS} {_COMPLEX}"
 # Modules that load at the first use of one of their functions.
 _LAZY = {
     "choices": "where",
+    "complex_numbers": _COMPLEX,
     "cumulative": _CUMULATIVE,
     "elements": _ELEMENTS,
     "searching": "index_add",

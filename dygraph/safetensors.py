@@ -29,6 +29,7 @@ __all__ = ["load_file", "read_metadata", "save_file"]
 _TYPES = {
     "BF16": ("bfloat16", "uint16"),
     "BOOL": ("bool", "uint8"),
+    "C64": ("complex64", "complex64"),
     "F16": ("float16", "float16"),
     "F32": ("float32", "float32"),
     "F64": ("float64", "float64"),

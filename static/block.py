@@ -554,4 +554,6 @@ def _type_name(type):
 
 
 def _is_floating(variable):
-    return str(variable.dtype) in ("float16", "bfloat16", "float32", "float64")
+    return str(variable.dtype) in (
+        "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+    )  # fmt: skip

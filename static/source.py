@@ -139,7 +139,14 @@ def _variable(var, known):
         words["need_check_feed"] = var.need_check_feed
     if var.type != "LOD_TENSOR":
         words["type"] = var.type
-    if known.stop_gradient and given.get("dtype") in ("float16", "bfloat16", "float32", "float64"):
+    if known.stop_gradient and given.get("dtype") in (
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ):
         words["stop_gradient"] = True
     if known.is_data:
         words["is_data"] = True

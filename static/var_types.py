@@ -24,6 +24,7 @@ class VarType:
     BOOL, UINT8, INT8 = dygraph.bool_, dygraph.uint8, dygraph.int8
     INT16, INT32, INT64 = dygraph.int16, dygraph.int32, dygraph.int64
     FP16, FP32, FP64, BF16 = dygraph.float16, dygraph.float32, dygraph.float64, dygraph.bfloat16
+    COMPLEX64, COMPLEX128 = dygraph.complex64, dygraph.complex128
     LOD_TENSOR, LOD_TENSOR_ARRAY = "LOD_TENSOR", "LOD_TENSOR_ARRAY"
     SELECTED_ROWS, LOD_RANK_TABLE = "SELECTED_ROWS", "LOD_RANK_TABLE"
     STEP_SCOPES, READER, RAW = "STEP_SCOPES", "READER", "RAW"

@@ -401,6 +401,8 @@ def dense(variable):
 
 def wide(a, b):
     """Both arrays in a type that holds either exactly."""
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        return a.astype("complex128"), b.astype("complex128")
     if a.dtype.kind in "fb" or b.dtype.kind in "fb":
         return a.astype("float64"), b.astype("float64")
     return a, b

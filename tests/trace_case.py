@@ -76,7 +76,7 @@ def _function(case, wanted, names):
         inputs = [by_name[n] for n in names]
         if not tops or not inputs:
             return results
-        grads = _core.grad(tops, inputs, [], False, False, True)
+        grads = _core.grad(tops, inputs, op_contract.seeds_of(tops), False, False, True)
         found = {f"{n}@GRAD": g for n, g in zip(names, grads, strict=True) if g is not None}
         return {**results, **found}
 

@@ -25,7 +25,7 @@ class FittingInputs {
     dims_.clear();
     dtypes_.clear();
     for (const Value* v : call.in.flat()) {
-      if (!v || !v->is_tensor() || !IsFloating(v->dtype()) || v->tensor().lod()) return;
+      if (!v || !v->is_tensor() || !IsInexact(v->dtype()) || v->tensor().lod()) return;
       dims_.push_back(v->dims());
       dtypes_.push_back(v->dtype());
     }

@@ -6,6 +6,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/owners.h"
+#include "tensor/dtype.h"
 
 namespace dygraph::kernels {
 
@@ -122,7 +123,7 @@ template <class U>
 void Begin(const U* start, U* out, int64_t n) {
   if (n == 0) return;
   if (!start) {
-    std::memset(out, 0, n * sizeof(U));
+    std::memset(static_cast<void*>(out), 0, n * sizeof(U));
   } else if (start != out) {
     std::memcpy(out, start, n * sizeof(U));
   }
@@ -182,6 +183,7 @@ bool WithUnit(size_t size, F f) {
     case 1: return f(static_cast<uint8_t*>(nullptr));
     case 2: return f(static_cast<uint16_t*>(nullptr));
     case 4: return f(static_cast<uint32_t*>(nullptr));
+    case 16: return f(static_cast<complex128*>(nullptr));
     default: return f(static_cast<uint64_t*>(nullptr));
   }
 }
@@ -246,6 +248,10 @@ template bool AddAlong(const AlongShape&, const float*, const int32_t*, const fl
 template bool AddAlong(const AlongShape&, const double*, const int32_t*, const double*, double*);
 template bool AddAlong(const AlongShape&, const int32_t*, const int32_t*, const int32_t*, int32_t*);
 template bool AddAlong(const AlongShape&, const int64_t*, const int32_t*, const int64_t*, int64_t*);
+template bool AddAlong(const AlongShape&, const complex64*, const int32_t*, const complex64*,
+                       complex64*);
+template bool AddAlong(const AlongShape&, const complex128*, const int32_t*, const complex128*,
+                       complex128*);
 template int64_t FirstOutside(const int64_t*, int64_t, int64_t);
 template bool TakeAlong(const AlongShape&, const void*, const int64_t*, void*, size_t);
 template bool PutAlong(const AlongShape&, const void*, const int64_t*, const void*, void*, size_t);
@@ -253,5 +259,9 @@ template bool AddAlong(const AlongShape&, const float*, const int64_t*, const fl
 template bool AddAlong(const AlongShape&, const double*, const int64_t*, const double*, double*);
 template bool AddAlong(const AlongShape&, const int32_t*, const int64_t*, const int32_t*, int32_t*);
 template bool AddAlong(const AlongShape&, const int64_t*, const int64_t*, const int64_t*, int64_t*);
+template bool AddAlong(const AlongShape&, const complex64*, const int64_t*, const complex64*,
+                       complex64*);
+template bool AddAlong(const AlongShape&, const complex128*, const int64_t*, const complex128*,
+                       complex128*);
 
 }  // namespace dygraph::kernels

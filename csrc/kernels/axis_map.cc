@@ -248,7 +248,9 @@ void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element
     case 2: return gather(uint16_t());
     case 4: return gather(uint32_t());
     case 8: return gather(uint64_t());
-    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+    case 16: return gather(complex128());
+    default:
+      THROW(InvalidArgument, "elements must be of 1, 2, 4, 8 or 16 bytes, got ", element_size);
   }
 }
 
@@ -305,5 +307,7 @@ void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad) {
 
 template void ScatterAxes(Span<const AxisMap>, const float*, float*);
 template void ScatterAxes(Span<const AxisMap>, const double*, double*);
+template void ScatterAxes(Span<const AxisMap>, const complex64*, complex64*);
+template void ScatterAxes(Span<const AxisMap>, const complex128*, complex128*);
 
 }  // namespace dygraph::kernels

@@ -32,7 +32,8 @@ void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element
                 const void* fill);
 
 // x_grad gets the sum of those elements of g that were gathered from it: the transposed map. The
-// bits do not depend on the thread count. T: float, double.
+// bits do not depend on the thread count. T: float, double
+// and the complex types.
 template <class T>
 void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad);
 

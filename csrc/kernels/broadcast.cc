@@ -49,6 +49,33 @@ void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, 
   });
 }
 
+// Complex numbers are pairs of real ones, along one more axis.
+template <class T>
+void SumPairs(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
+              Span<const int64_t> out_strides) {
+  Dims pairs(dims.begin(), dims.end()), from(g_strides.begin(), g_strides.end()),
+      to(out_strides.begin(), out_strides.end());
+  for (int64_t& stride : from) stride *= 2;
+  for (int64_t& stride : to) stride *= 2;
+  pairs.push_back(2);
+  from.push_back(1);
+  to.push_back(1);
+  using Real = typename T::value_type;
+  SumTo(pairs, reinterpret_cast<const Real*>(g), from, reinterpret_cast<Real*>(out), to);
+}
+template <>
+void SumTo(Span<const int64_t> dims, const complex64* g, Span<const int64_t> g_strides,
+           complex64* out, Span<const int64_t> out_strides) {
+  SumPairs(dims, g, g_strides, out, out_strides);
+}
+template <>
+void SumTo(Span<const int64_t> dims, const complex128* g, Span<const int64_t> g_strides,
+           complex128* out, Span<const int64_t> out_strides) {
+  SumPairs(dims, g, g_strides, out, out_strides);
+}
+
+template void Repeat(Span<const int64_t>, const complex64*, Span<const int64_t>, complex64*);
+template void Repeat(Span<const int64_t>, const complex128*, Span<const int64_t>, complex128*);
 template void Repeat(Span<const int64_t>, const float*, Span<const int64_t>, float*);
 template void Repeat(Span<const int64_t>, const double*, Span<const int64_t>, double*);
 template void SumTo(Span<const int64_t>, const float*, Span<const int64_t>, float*,

@@ -136,8 +136,8 @@ template <class T>
 void Repeat(Span<const int64_t> dims, const T* x, Span<const int64_t> strides, T* out);
 
 // The gradient of broadcasting: sums g, of shape `dims` with strides `g_strides`, over the
-// dimensions where `out_strides` is 0. `out` must be dense over the others. Both exist for float
-// and double.
+// dimensions where `out_strides` is 0. `out` must be dense over the others. Both exist for float,
+// double and the complex types.
 template <class T>
 void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
            Span<const int64_t> out_strides);

@@ -15,7 +15,10 @@ void Cast(DType from, const void* x, DType to, void* y, int64_t n) {
     using From = typename decltype(from_tag)::type;
     VisitDType(to, [&](auto to_tag) {
       using To = typename decltype(to_tag)::type;
-      if constexpr (!std::is_same_v<From, To>) {
+      if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>) {
+        THROW(Type, "numbers of ", from, " must become complex or bool, got ", to,
+              ", which drops the imaginary part. Take x.real first");
+      } else if constexpr (!std::is_same_v<From, To>) {
         Map(static_cast<const From*>(x), static_cast<To*>(y), n,
             [](From v) { return Convert<To>(v); });
       }

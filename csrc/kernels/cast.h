@@ -1,7 +1,8 @@
 // Conversion between element types.
 //
 // Floats become integers towards zero; what does not fit saturates and NaN gives 0, so that the
-// result is defined on every machine. Integers wrap as in C. bool is "not zero".
+// result is defined on every machine. Integers wrap as in C. bool is "not zero". A real number
+// becomes a complex one without imaginary part; the way back is refused, since it would drop one.
 #pragma once
 
 #include <limits>
@@ -46,7 +47,15 @@ DYGRAPH_INLINE To ToInteger(From v) {
 
 template <class To, class From>
 DYGRAPH_INLINE To Convert(From v) {
-  if constexpr (detail::kIsHalf<From>) {
+  if constexpr (kIsComplex<From>) {
+    static_assert(kIsComplex<To> || std::is_same_v<To, bool>, "a complex number has two parts");
+    if constexpr (kIsComplex<To>)
+      return To(v);
+    else
+      return v != From(0);
+  } else if constexpr (kIsComplex<To>) {
+    return To(Convert<typename To::value_type>(v));
+  } else if constexpr (detail::kIsHalf<From>) {
     return Convert<To>(static_cast<float>(v));
   } else if constexpr (std::is_same_v<To, bool>) {
     return v != From(0);
@@ -60,7 +69,8 @@ DYGRAPH_INLINE To Convert(From v) {
   }
 }
 
-// n values of type `from` at x become values of type `to` at y.
+// n values of type `from` at x become values of type `to` at y. Throws where complex numbers would
+// become real ones.
 void Cast(DType from, const void* x, DType to, void* y, int64_t n);
 
 }  // namespace dygraph::kernels

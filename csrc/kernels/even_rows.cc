@@ -5,6 +5,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
+#include "tensor/dtype.h"
 
 namespace dygraph::kernels {
 
@@ -57,6 +58,7 @@ REGISTER_BITS(uint8_t);
 REGISTER_BITS(uint16_t);
 REGISTER_BITS(uint32_t);
 REGISTER_BITS(uint64_t);
+REGISTER_BITS(complex128);  // 16 bytes
 #undef REGISTER_BITS
 
 }  // namespace dygraph::kernels

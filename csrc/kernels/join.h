@@ -48,10 +48,15 @@ void JoinRows(const JoinedPieces& pieces, int64_t rows, int64_t row, U* to) {
 }  // namespace detail
 
 // The rows of `to`, `row` elements each, are those of the pieces one after the other. Elements are
-// of 1, 2, 4 or 8 bytes.
+// of 1, 2, 4, 8 or 16 bytes.
 inline void JoinRows(const JoinedPieces& pieces, int64_t rows, int64_t row, void* to,
                      size_t element_size) {
   if (rows == 0 || row == 0) return;
+  if (element_size == 16) {  // twice 8
+    JoinedPieces halves = pieces;
+    for (JoinedPiece& piece : halves) piece.width *= 2;
+    return detail::JoinRows(halves, rows, 2 * row, static_cast<uint64_t*>(to));
+  }
   switch (element_size) {
     case 1: return detail::JoinRows(pieces, rows, row, static_cast<uint8_t*>(to));
     case 2: return detail::JoinRows(pieces, rows, row, static_cast<uint16_t*>(to));

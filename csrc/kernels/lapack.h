@@ -167,6 +167,19 @@ int64_t Syevd(char job, char uplo, int64_t n, T* a, T* w, T* work, int64_t size,
   return InfoOf(info);
 }
 
+// Eigenvalues re + i im of any square a, which is overwritten, and with job 'V' the right
+// eigenvectors: a column of `v` for a real value, two, the real and the imaginary part, for a pair.
+// A work size of -1 asks.
+template <class T>
+int64_t Geev(char job, int64_t n, T* a, T* re, T* im, T* v, T* work, int64_t size) {
+  int64_t ld = Leading(n), one = 1, info = 0;
+  char left = 'N';
+  T unused = 0;
+  Invoke<T>(LapackRoutine::kGeev, &left, &job, &n, a, &ld, re, im, &unused, &one, v, &ld, work,
+            &size, &info);
+  return InfoOf(info);
+}
+
 // a (m x n) = u diag(s) vt; job 'S' for thin, 'A' for square u and vt, 'N' for s alone. A work size
 // of -1 asks. `integers` has 8 min(m, n).
 template <class T>

@@ -6,6 +6,7 @@
 #include "kernels/owners.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
+#include "tensor/dtype.h"
 
 namespace dygraph::kernels {
 
@@ -123,6 +124,8 @@ void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const 
 
 template void AddRows(const RowShape&, float*, const int64_t*, int64_t, const float*);
 template void AddRows(const RowShape&, double*, const int64_t*, int64_t, const double*);
+template void AddRows(const RowShape&, complex64*, const int64_t*, int64_t, const complex64*);
+template void AddRows(const RowShape&, complex128*, const int64_t*, int64_t, const complex128*);
 template void AddRows(const RowShape&, uint8_t*, const int64_t*, int64_t, const uint8_t*);
 template void AddRows(const RowShape&, int8_t*, const int64_t*, int64_t, const int8_t*);
 template void AddRows(const RowShape&, int16_t*, const int64_t*, int64_t, const int16_t*);

@@ -41,20 +41,21 @@ void CopyWalk(const Walk<2>& walk, const T* x, T* y) {
 
 void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_strides, void* y,
                  Span<const int64_t> y_strides, size_t element_size) {
+  const int64_t units = element_size == 16 ? 2 : 1;  // 16 bytes are twice 8
   Walk<2> walk;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0) return;
-    walk.Push(dims[i], {x_strides[i], y_strides[i]});
+    walk.Push(dims[i], {units * x_strides[i], units * y_strides[i]});
   }
+  if (units == 2) walk.Push(2, {1, 1});
   switch (element_size) {
     case 1: return CopyWalk(walk, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
-    case 2:
-      return CopyWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
-    case 4:
-      return CopyWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
+    case 2: return CopyWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
+    case 4: return CopyWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
     case 8:
-      return CopyWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
-    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+    case 16: return CopyWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
+    default:
+      THROW(InvalidArgument, "elements must be of 1, 2, 4, 8 or 16 bytes, got ", element_size);
   }
 }
 

@@ -58,8 +58,8 @@ void PermuteWalk(const Walk<2>& walk, const T* x, T* y) {
                    for (int64_t t = begin; t < end; ++t) {
                      int64_t i = b % row_blocks * kBlock, j = b / row_blocks * kBlock;
                      detail::TransposeBlock(x + at.offset[0] + i * step + j, step,
-                                    y + at.offset[1] + j * ys + i, ys, std::min(kBlock, n - i),
-                                    std::min(kBlock, m - j));
+                                            y + at.offset[1] + j * ys + i, ys,
+                                            std::min(kBlock, n - i), std::min(kBlock, m - j));
                      if (++b == blocks) {
                        b = 0;
                        at.Next();
@@ -85,17 +85,18 @@ void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void
   }
   if (x_stride == 0) return;
   Walk<2> walk;
-  for (int i = 0; i < rank; ++i) walk.Push(dims[perm[i]], {x_strides[perm[i]], y_strides[i]});
+  const int64_t units = element_size == 16 ? 2 : 1;  // 16 bytes are twice 8
+  for (int i = 0; i < rank; ++i)
+    walk.Push(dims[perm[i]], {units * x_strides[perm[i]], units * y_strides[i]});
+  if (units == 2) walk.Push(2, {1, 1});
   switch (element_size) {
-    case 1:
-      return PermuteWalk(walk, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
-    case 2:
-      return PermuteWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
-    case 4:
-      return PermuteWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
+    case 1: return PermuteWalk(walk, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
+    case 2: return PermuteWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
+    case 4: return PermuteWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
     case 8:
-      return PermuteWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
-    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+    case 16: return PermuteWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
+    default:
+      THROW(InvalidArgument, "elements must be of 1, 2, 4, 8 or 16 bytes, got ", element_size);
   }
 }
 

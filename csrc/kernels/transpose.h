@@ -74,7 +74,7 @@ DYGRAPH_INLINE void TransposeBlock(const T* x, int64_t xs, T* y, int64_t ys, int
 }  // namespace detail
 
 // y, dense of shape (dims[perm[0]], dims[perm[1]], ...), gets the elements of x, dense of shape
-// `dims`. Elements are 1, 2, 4 or 8 bytes.
+// `dims`. Elements are 1, 2, 4, 8 or 16 bytes.
 void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void* y,
              size_t element_size);
 

@@ -109,14 +109,14 @@ inline float NearestFloat(double attr) {
 }
 template <class T>
 auto NumberFor(double attr) {
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, complex128>) {
     return attr;
   } else {
     return NearestFloat(attr);
   }
 }
 inline double NumberFor(DType type, double attr) {
-  return type == DType::kFloat64 ? attr : static_cast<double>(NearestFloat(attr));
+  return RealOf(type) == DType::kFloat64 ? attr : static_cast<double>(NearestFloat(attr));
 }
 
 // Throws when a value is not allowed; `name` is the attribute's.

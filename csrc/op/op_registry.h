@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "op/op_info.h"
@@ -38,19 +39,34 @@ class KernelRegistration {
  public:
   // `device` is the name of a kind of device, which may be registered later.
   KernelRegistration(const char* type, const char* device, KernelLayout layout, Library library,
-                     KernelList kernels, bool (*accepts)(const Call&),
-                     const char* file, int line);
+                     KernelList kernels, bool (*accepts)(const Call&), const char* file, int line);
   KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
-                     KernelList kernels, bool (*accepts)(const Call&),
-                     const char* file, int line);
+                     KernelList kernels, bool (*accepts)(const Call&), const char* file, int line);
 };
+
+// Element types that a list of kernels may name in one word.
+template <class... Ts>
+struct Types {};
+using RealTypes =
+    Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double>;
+using AllTypes = Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float,
+                       double, complex64, complex128>;
 
 // static: GCC names this function by K's bare name, so that templates of equal names in namespaces
 // without a name of different files would share one of them.
 template <template <class> class K, class... Ts>
-static KernelList KernelsFor() {
+static KernelList KernelsOf(Types<Ts...>) {
   static constexpr TypedKernel kKernels[] = {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
   return {kKernels, sizeof...(Ts)};
+}
+template <template <class> class K, class T, class... Ts>
+static KernelList KernelsFor() {
+  if constexpr (std::is_same_v<T, RealTypes> || std::is_same_v<T, AllTypes>) {
+    static_assert(sizeof...(Ts) == 0, "one word for a list stands alone");
+    return KernelsOf<K>(T());
+  } else {
+    return KernelsOf<K>(Types<T, Ts...>());
+  }
 }
 
 }  // namespace dygraph
@@ -60,7 +76,7 @@ static KernelList KernelsFor() {
   static ::dygraph::OpRegistration op_registration_##type(#type, define, __FILE__, __LINE__)
 
 // REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for
-// each T. The kernel reads plain order, or either when the operator KeepsLayout().
+// each T, or AllTypes. The kernel reads plain order, or either when the operator KeepsLayout().
 #define REGISTER_CPU_KERNEL(type, kernel, ...)                                                     \
   static ::dygraph::KernelRegistration kernel_registration_##type(                                 \
       #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,                         \

@@ -19,6 +19,8 @@ std::string TextOf(T v) {
     return v ? "True" : "False";
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(static_cast<int64_t>(v));
+  } else if constexpr (kIsComplex<T>) {  // as Python writes it
+    return "(" + TextOf(v.real()) + (std::signbit(v.imag()) ? "" : "+") + TextOf(v.imag()) + "j)";
   } else {
     double wide = static_cast<double>(v);
     if (std::isnan(wide)) return "nan";

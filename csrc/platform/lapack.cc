@@ -22,8 +22,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see LapackApi::wide");
 
 constexpr int kRoutines = static_cast<int>(LapackRoutine::kCount);
 // In the order of LapackRoutine.
-constexpr const char* kNames[] = {"gels",  "gelsd", "gelss", "gelsy", "geqrf", "gesdd", "getrf",
-                                  "getri", "getrs", "orgqr", "potrf", "syevd", "trsm"};
+constexpr const char* kNames[] = {"geev",  "gels",  "gelsd", "gelss", "gelsy", "geqrf", "gesdd",
+                                  "getrf", "getri", "getrs", "orgqr", "potrf", "syevd", "trsm"};
 static_assert(sizeof(kNames) / sizeof(kNames[0]) == kRoutines);
 
 // What stands before and behind a name: LAPACK's own, and OpenBLAS's as NumPy and SciPy build it.

@@ -7,6 +7,7 @@
 namespace dygraph {
 
 enum class LapackRoutine {
+  kGeev,
   kGels,
   kGelsd,
   kGelss,

@@ -414,7 +414,7 @@ bool BackwardPass::BeginsRead(const std::string& name) {
 // back to the same bits.
 bool BackwardPass::IsUndoneFrom(const std::string& name, size_t number) const {
   const Var* var = request_.block.FindRecursive(name);
-  if (!var || IsFloating(ElementType(var->desc()))) return false;
+  if (!var || IsInexact(ElementType(var->desc()))) return false;
   const std::vector<size_t>& writers = uses_.WritersOf(name);
   return std::all_of(std::lower_bound(writers.begin(), writers.end(), number), writers.end(),
                      [&](size_t i) { return Increments(*ops_[i], name); });
@@ -424,7 +424,7 @@ bool BackwardPass::IsUndoneFrom(const std::string& name, size_t number) const {
 // Null where something else wrote it, too.
 const std::string* BackwardPass::Decremented(const std::string& name, size_t writer) {
   const Var* var = request_.block.FindRecursive(name);
-  if (body_ || !var || IsFloating(ElementType(var->desc()))) return nullptr;
+  if (body_ || !var || IsInexact(ElementType(var->desc()))) return nullptr;
   double sum = 0;
   const std::vector<size_t>& writers = uses_.WritersOf(name);
   auto at = std::lower_bound(writers.begin(), writers.end(), writer);

@@ -85,7 +85,7 @@ bool BackwardPass::IsMadeOfWanting(const Block& body, const std::string& name) c
     ForNames(desc.inputs, [&](const std::string& input) {
       const Var* var = body.FindRecursive(input);
       wanting |= var && !var->stop_gradient() && !request_.stopped.count(input) &&
-                 IsFloating(ElementType(var->desc()));
+                 IsInexact(ElementType(var->desc()));
     });
     return wanting;
   });
@@ -97,7 +97,7 @@ void BackwardPass::CheckWrites(const Block& body, const Names& writes) const {
   for (const std::string& name : writes) {
     const Var* var = request_.block.FindRecursive(name);
     if (!var || !var->stop_gradient() || request_.stopped.count(name) || !reached_.count(name) ||
-        var->desc().persistable.value_or(false) || !IsFloating(ElementType(var->desc())))
+        var->desc().persistable.value_or(false) || !IsInexact(ElementType(var->desc())))
       continue;
     ENFORCE(!IsMadeOfWanting(body, name), PreconditionNotMet, "stop_gradient of '", name,
             "' must be False, since the block writes it from what wants a gradient, got True. Set "

@@ -114,7 +114,7 @@ int64_t Block::IndexOf(const Op& op) const {
 
 Var::Var(Ref<Part<VarDesc>> part) : part_(std::move(part)) {
   const VarDesc& now = desc();
-  if (now.stop_gradient && (*now.stop_gradient || IsFloating(ElementType(now))))
+  if (now.stop_gradient && (*now.stop_gradient || IsInexact(ElementType(now))))
     stop_gradient_ = *now.stop_gradient;
 }
 
@@ -127,7 +127,7 @@ void Var::Replace(Ref<Part<VarDesc>> next) {
 void Var::set_stop_gradient(bool stop) {
   stop_gradient_ = stop;
   const VarDesc& now = desc();
-  if (now.stop_gradient && *now.stop_gradient != stop && IsFloating(ElementType(now)))
+  if (now.stop_gradient && *now.stop_gradient != stop && IsInexact(ElementType(now)))
     return Edit([&](VarDesc& desc) { desc.stop_gradient = stop; });
   if (face()) hooks().changed(face(), now);
 }

@@ -105,7 +105,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
   for (const VarRef& v : inputs) node->AddEdge(v ? v->GradEdge() : Edge());
   if (watch::Switches() & watch::kCallers) node->caller = watch::AskCaller();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] && IsFloating(outputs[i]->value().dtype()))
+    if (outputs[i] && IsInexact(outputs[i]->value().dtype()))
       outputs[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));
   }
 }

@@ -23,6 +23,7 @@ dlpack::DLDataType TypeOf(DType dtype) {
   auto bits = static_cast<uint8_t>(8 * SizeOf(dtype));
   if (dtype == DType::kBool) return {dlpack::kDLBool, 8, 1};
   if (dtype == DType::kBFloat16) return {dlpack::kDLBfloat, 16, 1};
+  if (IsComplex(dtype)) return {dlpack::kDLComplex, bits, 1};
   if (dtype == DType::kUInt8) return {dlpack::kDLUInt, 8, 1};
   return {IsFloating(dtype) ? dlpack::kDLFloat : dlpack::kDLInt, bits, 1};
 }
@@ -34,7 +35,7 @@ DType TypeFrom(dlpack::DLDataType type) {
     if (own.code == type.code && own.bits == type.bits && type.lanes == 1) return dtype;
   }
   THROW(Type,
-        "a variable takes bool, uint8, int8 to int64, bfloat16 and float16 to float64, got a "
+        "a variable takes bool, uint8, int8 to int64, bfloat16, float16 to float64, complex64 and complex128, got a "
         "DLPack type of code ",
         int{type.code}, ", ", int{type.bits}, " bits and ", type.lanes, " lanes");
 }

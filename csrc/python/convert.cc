@@ -31,6 +31,8 @@ enum : int {
   kNpyLongLong = 9,
   kNpyFloat = 11,
   kNpyDouble = 12,
+  kNpyCFloat = 14,
+  kNpyCDouble = 15,
   kNpyHalf = 23
 };
 
@@ -46,6 +48,8 @@ DType DTypeFromNumpy(int num) {
     case kNpyHalf: return DType::kFloat16;
     case kNpyFloat: return DType::kFloat32;
     case kNpyDouble: return DType::kFloat64;
+    case kNpyCFloat: return DType::kComplex64;
+    case kNpyCDouble: return DType::kComplex128;
     default: return DType::kUnset;
   }
 }
@@ -60,6 +64,8 @@ int NumpyNumber(DType t) {
     case DType::kInt64: return kNpyLong;
     case DType::kFloat16: return kNpyHalf;
     case DType::kFloat64: return kNpyDouble;
+    case DType::kComplex64: return kNpyCFloat;
+    case DType::kComplex128: return kNpyCDouble;
     default: return kNpyFloat;
   }
 }
@@ -111,10 +117,13 @@ DType TypeOfArray(const py::object& array) {
 struct Contents {
   DType typed = DType::kUnset;  // the promoted type of its arrays and Variables; unset: none
   bool has_floats = false;      // Python's
+  bool has_complex = false;     // Python's
 
   void Add(PyObject* o) {
     if (PyFloat_CheckExact(o)) {
       has_floats = true;
+    } else if (PyComplex_CheckExact(o)) {
+      has_complex = true;
     } else if (PyLong_Check(o)) {
       return;
     } else if (PyList_Check(o) || PyTuple_Check(o)) {
@@ -125,6 +134,8 @@ struct Contents {
       AddType(TypeOfArray(AsArray(o)));
     } else if (PyFloat_Check(o)) {
       has_floats = true;
+    } else if (PyComplex_Check(o)) {
+      has_complex = true;
     } else if (PySequence_Check(o)) {
       AddEach(Steal(PySequence_List(o)).ptr());
     } else {
@@ -184,6 +195,20 @@ Tensor FloatsFromPython(PyObject* list, const py::object& array, DType cast_to, 
   return TensorFromPython(array.attr("astype")("float32").ptr(), type);
 }
 
+// The same of complex numbers: Python's take the complex type of the default float.
+Tensor ComplexFromPython(PyObject* list, const py::object& array, DType cast_to, DType beside) {
+  if (cast_to != DType::kUnset) return TensorFromPython(array.ptr(), cast_to);
+  Contents contents;
+  contents.Add(list);
+  DType type = TypeOfArray(array);
+  if (contents.has_complex) {
+    type = contents.typed;
+    if (!IsInexact(type)) type = IsInexact(beside) ? beside : DefaultFloat();
+    type = ComplexOf(type);
+  }
+  return TensorFromPython(array.ptr(), type);
+}
+
 }  // namespace
 
 DType DefaultFloat() {
@@ -198,7 +223,9 @@ Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
   }
   if (!Npy().PyArray_Check_(value)) {
     py::object array = AsArray(value);
-    if (IsFloating(TypeOfArray(array))) return FloatsFromPython(value, array, cast_to, beside);
+    const DType found = TypeOfArray(array);
+    if (IsFloating(found)) return FloatsFromPython(value, array, cast_to, beside);
+    if (IsComplex(found)) return ComplexFromPython(value, array, cast_to, beside);
     return TensorFromPython(array.ptr(), cast_to);
   }
   py::object holder;
@@ -217,8 +244,8 @@ Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
     constexpr int kBytesNum = 18, kTextNum = 19;  // NumPy's numbers of S and U
     std::string name = py::str(py::reinterpret_borrow<py::object>(array->descr));
     THROW(Type,
-          "a variable takes arrays of bool, integers (int8 to int64, uint8) and floats (float16 to "
-          "float64), got ",
+          "a variable takes arrays of bool, integers (int8 to int64, uint8), floats (float16 to "
+          "float64) and complex64 or complex128, got ",
           name,
           num == kTextNum || num == kBytesNum
               ? ". Map strings to numbers first, such as 0 for 'cat' and 1 for 'dog'"
@@ -235,6 +262,10 @@ Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
     contiguous &= dims[i] <= 1 || array->strides[i] == expected * static_cast<int64_t>(size);
     expected *= dims[i];
   }
+  ENFORCE(!IsComplex(dtype) || cast_to == DType::kUnset || IsComplex(cast_to) ||
+              cast_to == DType::kBool,
+          Type, "an array of ", dtype, " must become complex or bool, got ", cast_to,
+          ", which drops the imaginary part. Take array.real first");
   if (cast_to != DType::kUnset && cast_to != dtype && cast_to != DType::kBFloat16) {
     py::object cast = py::reinterpret_borrow<py::object>(value).attr("astype")(Name(cast_to));
     return TensorFromPython(cast.ptr());
@@ -276,7 +307,9 @@ PyObject* ViewOfTensor(const Tensor& t) {
   return array;
 }
 
-bool IsPythonNumber(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o); }
+bool IsPythonNumber(PyObject* o) {
+  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o);
+}
 
 Tensor ScalarTensor(PyObject* number, DType dtype) {
   Tensor t(Dims(), dtype);
@@ -289,6 +322,8 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
               "Convert it with astype() first");
       *to = number == Py_True;
     } else if constexpr (std::is_integral_v<T>) {
+      ENFORCE(!PyComplex_Check(number), Type, "a variable of ", dtype,
+              " does not combine with a complex number. Convert with astype('complex64') first");
       ENFORCE(PyLong_Check(number), Type, "a variable of ", dtype,
               " does not combine with a float, which would lose its fraction. Convert with "
               "astype('float32') first");
@@ -298,7 +333,18 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
                   v <= static_cast<long long>(std::numeric_limits<T>::max()),
               OutOfRange, "the number must fit into ", dtype, ", got one that is too large");
       *to = static_cast<T>(v);
+    } else if constexpr (kIsComplex<T>) {
+      const Py_complex v = PyComplex_AsCComplex(number);
+      if (v.real == -1.0 && PyErr_Occurred()) ThrowPythonError();
+      using Real = typename T::value_type;
+      *to = T(static_cast<Real>(v.real), static_cast<Real>(v.imag));
+      ENFORCE((std::isfinite(to->real()) || !std::isfinite(v.real)) &&
+                  (std::isfinite(to->imag()) || !std::isfinite(v.imag)),
+              OutOfRange, "the number must fit into ", dtype, ", got ", v.real, " and ", v.imag,
+              "j. Compute in complex128: dtype='complex128' or x.astype('complex128')");
     } else {
+      ENFORCE(!PyComplex_Check(number), Type, "a variable of ", dtype,
+              " does not hold a complex number. Convert with astype('complex64') first");
       double v = PyFloat_AsDouble(number);
       if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
       *to = static_cast<T>(
@@ -325,90 +371,10 @@ PyObject* ItemFromTensor(const Tensor& t) {
       return PyBool_FromLong(v);
     else if constexpr (std::is_integral_v<T>)
       return PyLong_FromLongLong(v);
+    else if constexpr (kIsComplex<T>)
+      return PyComplex_FromDoubles(static_cast<double>(v.real()), static_cast<double>(v.imag()));
     else
       return PyFloat_FromDouble(static_cast<double>(v));
-  });
-}
-
-namespace {
-struct PyDType {
-  DType dtype;
-};
-PyObject* dtype_objects[kNumDTypes];
-}  // namespace
-
-DType DTypeFromPython(PyObject* o) {
-  if (PyUnicode_Check(o)) {
-    std::string name = py::str(py::reinterpret_borrow<py::object>(o));
-    if (name == "float") name = "float32";
-    return DTypeFromName(name);
-  }
-  if (PyLong_Check(o) && !PyBool_Check(o)) {
-    int overflow = 0;
-    long number = PyLong_AsLongAndOverflow(o, &overflow);
-    ENFORCE(!overflow && number == static_cast<int>(number), InvalidArgument,
-            "the number of an element type must be one of VarType.Type, got a larger int");
-    return DTypeFromWire(static_cast<int>(number));
-  }
-  py::handle h(o);
-  if (py::isinstance<PyDType>(h)) return h.cast<PyDType&>().dtype;
-  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::kFloat32;
-  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::kInt64;
-  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::kBool;
-  try {
-    return DTypeFromName(py::cast<std::string>(
-        py::dtype::from_args(py::reinterpret_borrow<py::object>(o)).attr("name")));
-  } catch (py::error_already_set&) {
-    std::string text = py::str(py::repr(h));
-    THROW(Type, "an element type must be a dtype, a name such as 'float32' or a NumPy type, got ",
-          text);
-  }
-}
-
-PyObject* DTypeToPython(DType t) {
-  if (t == DType::kUnset) Py_RETURN_NONE;
-  PyObject* o = dtype_objects[static_cast<int>(t)];
-  Py_INCREF(o);
-  return o;
-}
-
-void AddDTypes(PyObject* module) {
-  py::module_ m = py::reinterpret_borrow<py::module_>(module);
-  py::class_<PyDType> cls(m, "dtype", "The element type of a variable.");
-  cls.def("__repr__",
-          [](const PyDType& d) {
-            return std::string("dygraph.") + (d.dtype == DType::kBool ? "bool_" : Name(d.dtype));
-          })
-      .def("__str__", [](const PyDType& d) { return std::string(Name(d.dtype)); })
-      .def_property_readonly("name", [](const PyDType& d) { return std::string(Name(d.dtype)); })
-      .def_property_readonly("itemsize", [](const PyDType& d) { return SizeOf(d.dtype); })
-      .def_property_readonly("is_floating", [](const PyDType& d) { return IsFloating(d.dtype); })
-      .def_property_readonly("wire", [](const PyDType& d) { return ToWire(d.dtype); })
-      .def("__hash__", [](const PyDType& d) { return py::hash(py::str(Name(d.dtype))); })
-      .def("__eq__",
-           [](const PyDType& d, py::object other) {
-             if (other.is_none()) return false;
-             try {
-               return d.dtype == DTypeFromPython(other.ptr());
-             } catch (const Error&) {
-               return false;
-             }
-           })
-      // a name of this module, which pickle looks up
-      .def("__reduce__", [](const PyDType& d) {
-        return std::string(d.dtype == DType::kBool ? "bool_" : Name(d.dtype));
-      });
-  for (int i = 0; i < kNumDTypes; ++i) {
-    DType t = static_cast<DType>(i);
-    dtype_objects[i] = py::cast(PyDType{t}).release().ptr();
-    m.attr(t == DType::kBool ? "bool_" : Name(t)) = py::handle(dtype_objects[i]);
-  }
-  m.def("dtype_of", [](py::object o) {
-    return py::reinterpret_steal<py::object>(DTypeToPython(DTypeFromPython(o.ptr())));
-  });
-  m.def("promote", [](py::object a, py::object b) {
-    return py::reinterpret_steal<py::object>(
-        DTypeToPython(Promote(DTypeFromPython(a.ptr()), DTypeFromPython(b.ptr()))));
   });
 }
 

@@ -25,7 +25,7 @@ bool IsPythonNumber(PyObject* o);
 // TypeError where the number does not fit the type
 Tensor ScalarTensor(PyObject* number, DType dtype);
 
-PyObject* ItemFromTensor(const Tensor& t);  // a Python bool, int or float
+PyObject* ItemFromTensor(const Tensor& t);  // a Python bool, int, float or complex
 
 DType DTypeFromPython(PyObject* o);  // our dtype, NumPy's, a name, or a wire number
 PyObject* DTypeToPython(DType t);    // the one object of this type

@@ -92,7 +92,7 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
   PyObject* done = Guarded([&]() -> PyObject* {
     // Scripts of Fluid's set it on counters, too; without a gradient there is nothing to stop.
     const Value& value = VarOf(self).value();
-    if (!truth && value.is_tensor() && !IsFloating(value.dtype())) Py_RETURN_NONE;
+    if (!truth && value.is_tensor() && !IsInexact(value.dtype())) Py_RETURN_NONE;
     VarOf(self).set_stop_gradient(truth);
     if (Var* var = AsSymbol(self)->var) var->set_stop_gradient(truth);
     Py_RETURN_NONE;
@@ -116,7 +116,7 @@ void Show(Variable& variable, const VarDesc& desc, bool stop_gradient) {
   variable.set_name(desc.name);
   variable.persistable = desc.persistable.value_or(false);
   const Value& value = variable.value();
-  bool floating = !value.empty() && IsFloating(value.dtype());
+  bool floating = !value.empty() && IsInexact(value.dtype());
   variable.set_stop_gradient(stop_gradient || !floating);
 }
 

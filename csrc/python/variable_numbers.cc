@@ -24,7 +24,8 @@ struct NumberOperators {
                &floor_divide = GetOp("elementwise_floordiv"), &remainder = GetOp("elementwise_mod"),
                &bit_and = GetOp("bitwise_and"), &bit_or = GetOp("bitwise_or"),
                &bit_xor = GetOp("bitwise_xor"), &bit_not = GetOp("bitwise_not"),
-               &power_of_number = GetOp("pow"), &scale = GetOp("scale"), &cast = GetOp("cast");
+               &power_of_number = GetOp("pow"), &scale = GetOp("scale"), &cast = GetOp("cast"),
+               &real = GetOp("real"), &imag = GetOp("imag"), &complex = GetOp("complex");
   const OpInfo* compare[6] = {&GetOp("less_than"), &GetOp("less_equal"),   &GetOp("equal"),
                               &GetOp("not_equal"), &GetOp("greater_than"), &GetOp("greater_equal")};
 };
@@ -62,6 +63,9 @@ struct Operands {
   static Ref<Variable> Constant(PyObject* number, DType dtype) {
     static const OpInfo& op = GetOp("fill_constant");
     ScalarTensor(number, dtype);  // does it fit?
+    ENFORCE(!PyComplex_Check(number), Type,
+            "a number beside a variable of a program must be real, got a complex one. Write "
+            "dygraph.complex(re, im) of two variables");
     Ref<Attrs> attrs = Attrs::Make(op.attr_table);
     attrs->Set("shape", std::vector<int64_t>());
     attrs->Set("dtype", static_cast<int32_t>(ToWire(dtype)));
@@ -86,7 +90,10 @@ struct Operands {
       const Value& value = VarOf(other).value();
       *out = Constant(o, value.empty() ? DType::kFloat32 : value.dtype());
     } else if (IsPythonNumber(o) && IsVariable(other)) {
-      *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
+      DType dtype = VarOf(other).value().dtype();
+      // beside floats a complex number makes complex ones
+      if (PyComplex_Check(o) && IsFloating(dtype)) dtype = ComplexOf(dtype);
+      *out = Variable::Make(Value(ScalarTensor(o, dtype)));
     } else if (PyObject_HasAttrString(o, "__array_interface__")) {
       *out = Variable::Make(Value(TensorFromPython(o)));
     } else {
@@ -125,7 +132,11 @@ inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();
-  if (t != DType::kFloat32 && t != DType::kFloat64) return false;
+  if (t != DType::kFloat32 && t != DType::kFloat64) {
+    if (!IsComplex(t)) return false;
+    t = RealOf(t);
+  }
+  if (PyComplex_Check(number)) return false;
   double v = PyFloat_AsDouble(number);
   if (v == -1.0 && PyErr_Occurred()) {
     PyErr_Clear();
@@ -183,7 +194,7 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
   return Guarded([&]() -> PyObject* {
     Operands both(a, b);
     if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
-    if (!IsFloating(both.x->value().dtype())) {
+    if (!IsInexact(both.x->value().dtype())) {
       both.x = CastTo(*both.x, DefaultFloat());
       both.y = CastTo(*both.y, DefaultFloat());
     }
@@ -191,7 +202,32 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
   });
 }
 
-PyObject* NbMatmul(PyObject* a, PyObject* b) { return Binary(Operators().matmul, a, b); }
+// Complex matrices are multiplied by their parts.
+Ref<Variable> ComplexProduct(Variable& x, Variable& y) {
+  const NumberOperators& ops = Operators();
+  auto part = [](const OpInfo& op, Variable& v) { return RunUnary(op, op.default_attrs, v); };
+  auto both = [](const OpInfo& op, const Ref<Variable>& v, const Ref<Variable>& w) {
+    return RunBinary(op, op.default_attrs, *v, *w);
+  };
+  const Ref<Variable> a = part(ops.real, x), b = part(ops.imag, x), c = part(ops.real, y),
+                      d = part(ops.imag, y);
+  const Ref<Variable> real = both(ops.subtract, both(ops.matmul, a, c), both(ops.matmul, b, d));
+  const Ref<Variable> imag = both(ops.add, both(ops.matmul, a, d), both(ops.matmul, b, c));
+  return both(ops.complex, real, imag);
+}
+
+bool IsComplexVariable(PyObject* o) { return IsVariable(o) && IsComplex(VarOf(o).value().dtype()); }
+
+PyObject* NbMatmul(PyObject* a, PyObject* b) {
+  if (__builtin_expect(IsComplexVariable(a) || IsComplexVariable(b), 0)) {
+    return Guarded([&]() -> PyObject* {
+      Operands both(a, b);
+      if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
+      return Wrap(ComplexProduct(*both.x, *both.y));
+    });
+  }
+  return Binary(Operators().matmul, a, b);
+}
 
 PyObject* NbPower(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;

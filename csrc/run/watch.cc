@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <cstdio>
-#include <sstream>
 #include <mutex>
 #include <set>
+#include <sstream>
 
 #include "base/flags.h"
 #include "memory/memory.h"
@@ -66,16 +66,22 @@ struct Bad {
 
 Bad CountBad(const Tensor& given) {
   Bad bad;
-  if (!given.has_data() || !IsFloating(given.dtype())) return bad;
+  if (!given.has_data() || !IsInexact(given.dtype())) return bad;
   Tensor t = given.place() == CPUPlace() ? given.Plain() : CopyTo(given, CPUPlace()).Plain();
   VisitDType(t.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* data = t.data<T>();
     for (int64_t i = 0; i < t.numel(); ++i) {
-      double v = static_cast<double>(static_cast<float>(data[i]));
-      if constexpr (sizeof(T) == 8) v = static_cast<double>(data[i]);
-      if (std::isfinite(v)) continue;
-      ++(std::isnan(v) ? bad.nans : bad.infs);
+      if constexpr (kIsComplex<T>) {
+        const double parts[] = {data[i].real(), data[i].imag()};
+        if (std::isfinite(parts[0]) && std::isfinite(parts[1])) continue;
+        ++(std::isnan(parts[0]) || std::isnan(parts[1]) ? bad.nans : bad.infs);
+      } else {
+        double v = static_cast<double>(static_cast<float>(data[i]));
+        if constexpr (sizeof(T) == 8) v = static_cast<double>(data[i]);
+        if (std::isfinite(v)) continue;
+        ++(std::isnan(v) ? bad.nans : bad.infs);
+      }
       if (bad.first < 0) bad.first = i;
     }
   });

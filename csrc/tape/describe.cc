@@ -101,7 +101,7 @@ void DescribingLayer::Run(EagerCall& call) {
   for (Variable* v : call.out.flat()) {
     if (!v) continue;
     v->set_symbolic();
-    if (wanted && !call.op.has_no_grad && !v->value().empty() && IsFloating(v->value().dtype()))
+    if (wanted && !call.op.has_no_grad && !v->value().empty() && IsInexact(v->value().dtype()))
       v->set_stop_gradient(false);
   }
   g_describe(call);

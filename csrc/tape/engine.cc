@@ -141,7 +141,7 @@ void CheckRoot(Variable& root, size_t i) {
     THROW(PreconditionNotMet, path, *reason,
           fixed ? "" : ". Compute it under dygraph.enable_grad() to record gradients");
   }
-  ENFORCE(root.value().empty() || IsFloating(root.value().dtype()), PreconditionNotMet, path,
+  ENFORCE(root.value().empty() || IsInexact(root.value().dtype()), PreconditionNotMet, path,
           "it holds ", root.value().dtype(), ", and only floating-point values have gradients. ",
           "Compute the loss from the values before they became ", root.value().dtype());
   THROW(PreconditionNotMet, path,
@@ -151,6 +151,9 @@ void CheckRoot(Variable& root, size_t i) {
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
   CurrentThread().OnBackward(root);
+  ENFORCE(given || root.value().empty() || !IsComplex(root.value().dtype()), Type,
+          "backward(): a loss must be real, got ", root.value().dtype(),
+          ". Take its .real or abs(), or give its gradient");
   if (!given) return Filled(root, true);
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
           "backward(): the given gradient must have the shape of its variable, ",

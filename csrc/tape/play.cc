@@ -229,7 +229,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       v->fresh_value() = std::move(values[i]);
     }
     if (__builtin_expect(numbers_ != nullptr, 0)) v->value_number = (*numbers_)[i];
-    if (options.create_graph && IsFloating(v->value().dtype())) {
+    if (options.create_graph && IsInexact(v->value().dtype())) {
       if (Edge e = ProducerOf(recipe.kept[i])) v->SetProducer(std::move(e.node), e.index);
     }
   }

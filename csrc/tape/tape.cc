@@ -159,7 +159,7 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   if (__builtin_expect(CurrentThread().saved_value_hooks != nullptr, 0))
     node->Pack(*CurrentThread().saved_value_hooks);
   auto has_producer = [&](size_t i) {
-    return out[i] && !out[i]->value().empty() && IsFloating(out[i]->value().dtype());
+    return out[i] && !out[i]->value().empty() && IsInexact(out[i]->value().dtype());
   };
   for (size_t i = 1; i < out.size(); ++i) {
     if (has_producer(i)) out[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));

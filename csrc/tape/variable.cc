@@ -96,7 +96,7 @@ void Variable::set_stop_gradient(bool stop) {
   if (stop) {
     producer_ = Edge();
   } else if (!value_.empty()) {
-    ENFORCE(IsFloating(value_.dtype()), InvalidArgument,
+    ENFORCE(IsInexact(value_.dtype()), InvalidArgument,
             "only floating-point variables have gradients, so stop_gradient must stay True for ",
             value_.dtype(), ". Convert with astype('float32') first");
   }

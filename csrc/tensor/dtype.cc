@@ -8,11 +8,11 @@
 namespace dygraph {
 
 namespace {
-constexpr std::array<const char*, kNumDTypes> kNames = {"bool",    "uint8",  "int8",    "int16",
-                                                        "int32",   "int64",  "float16", "bfloat16",
-                                                        "float32", "float64"};
+constexpr std::array<const char*, kNumDTypes> kNames = {
+    "bool",    "uint8",    "int8",    "int16",   "int32",     "int64",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
 // VarType.Type of framework.proto, in the order of DType.
-constexpr std::array<int, kNumDTypes> kWire = {0, 20, 21, 1, 2, 3, 4, 22, 5, 6};
+constexpr std::array<int, kNumDTypes> kWire = {0, 20, 21, 1, 2, 3, 4, 22, 5, 6, 23, 24};
 }  // namespace
 
 const char* Name(DType t) { return t == DType::kUnset ? "unset" : kNames[static_cast<int>(t)]; }
@@ -23,7 +23,7 @@ DType DTypeFromName(const std::string& s) {
   }
   THROW(InvalidArgument,
         "the element type must be one of bool, uint8, int8, int16, int32, int64, "
-        "float16, bfloat16, float32, float64, got '",
+        "float16, bfloat16, float32, float64, complex64, complex128, got '",
         s, "'.", DidYouMean(s, std::vector<std::string>(kNames.begin(), kNames.end())));
 }
 
@@ -38,10 +38,21 @@ DType DTypeFromWire(int number) {
         ". float32 is 5, int64 is 3");
 }
 
+DType RealOf(DType t) {
+  if (!IsComplex(t)) return t;
+  return t == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+}
+
+DType ComplexOf(DType t) {
+  if (IsComplex(t)) return t;
+  return t == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+}
+
 DType Promote(DType a, DType b) {
   if (a == b) return a;
-  if (a > b) std::swap(a, b);  // kBool < integers < floats
+  if (a > b) std::swap(a, b);  // kBool < integers < floats < complex types
   if (a == DType::kBool) return b;
+  if (IsComplex(b)) return a == DType::kFloat64 ? DType::kComplex128 : b;
   if (IsFloating(b)) {
     return a == DType::kFloat16 && b == DType::kBFloat16 ? DType::kFloat32 : b;
   }

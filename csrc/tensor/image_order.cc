@@ -11,6 +11,10 @@ namespace {
 constexpr int64_t kLine = 64;                // elements that are read and written in one go
 constexpr int64_t kLeastElements = 1 << 15;  // for a thread
 
+struct Pair {
+  uint64_t first, second;
+};
+
 // y[j * ys + i] = x[i * xs + j] for i, j < kTile<T>. Vectors of 16 bytes, which every processor
 // has.
 template <class T>
@@ -101,6 +105,7 @@ void TransposeImages(const void* from, void* to, int64_t n, int64_t rows, int64_
     case 1: return Transpose<uint8_t>(from, to, n, rows, cols);
     case 2: return Transpose<uint16_t>(from, to, n, rows, cols);
     case 4: return Transpose<uint32_t>(from, to, n, rows, cols);
+    case 16: return Transpose<Pair>(from, to, n, rows, cols);
     default: return Transpose<uint64_t>(from, to, n, rows, cols);
   }
 }

@@ -267,8 +267,13 @@ Tensor CopyTo(const Tensor& t, Place place) {
 double Item(const Tensor& t) {
   ENFORCE(t.numel() == 1, InvalidArgument,
           "only a tensor of one element converts to a number, got shape ", t.dims());
-  return VisitDType(t.dtype(), [&](auto tag) {
-    return static_cast<double>(*t.data<typename decltype(tag)::type>());
+  return VisitDType(t.dtype(), [&](auto tag) -> double {
+    using T = typename decltype(tag)::type;
+    if constexpr (kIsComplex<T>) {
+      THROW(Type, "only a tensor of a real type converts to a real number, got ", t.dtype());
+    } else {
+      return static_cast<double>(*t.data<T>());
+    }
   });
 }
 

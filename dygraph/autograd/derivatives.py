@@ -391,7 +391,7 @@ def _share(a):
     if not isinstance(a, Variable):
         return a
     twin = a.detach()
-    if twin.dtype.is_floating:
+    if twin.dtype.is_inexact:
         twin.stop_gradient = a.stop_gradient
     return twin
 

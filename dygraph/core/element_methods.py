@@ -18,6 +18,7 @@ def later(module, name, room="dygraph.functions."):
 
 
 _OF_MODULE = {
+    "complex_numbers": "angle conj is_complex",
     "cumulative": "cummax cummin cumprod logcumsumexp",
     "elements": "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg",
     "elementwise": "acosh asinh atan2 atanh trunc",

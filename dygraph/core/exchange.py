@@ -190,7 +190,7 @@ def to_device(self, device, /, *, stream=None):
 
 def to_complex(self):
     """Python's complex number of one element, as ``float(x)`` is its float."""
-    return complex(float(self))
+    return complex(self.item())
 
 
 def refuse_device(self, device):

@@ -63,7 +63,6 @@ HINTS = {
     "ptp": "x.max(axis=axis) - x.min(axis=axis)",
     "compress": "x[mask] takes elements",
     "partition": "dygraph.sort(x), or x.topk(k)",
-    "conj": "There are no complex types",
     "new": "dygraph.to_variable(values)",
     "expand_dims": "x.unsqueeze(axis)",
     "concat": "dygraph.concat([x, y], axis)",
@@ -168,7 +167,10 @@ HINTS = {
         for n in "cholesky det lu matrix_exp matrix_power pinv qr slogdet svd".split()
     },
     **dict.fromkeys(("inverse", "pinverse"), "dygraph.linalg.inv(x) and dygraph.linalg.pinv(x)"),
-    "eig": "dygraph.linalg.eigh(x) is for symmetric matrices; there are no complex types",
+    **{n: f"dygraph.linalg.{n}(x)" for n in ("eig", "eigvals")},
+    **dict.fromkeys(
+        ("stft", "istft"), "dygraph.signal.stft(x, n_fft) and dygraph.signal.istft(x, n_fft)"
+    ),
     **dict.fromkeys(("solve", "lstsq"), "dygraph.linalg.solve(x, y), dygraph.linalg.lstsq(x, y)"),
     **dict.fromkeys(
         ("indices", "values"),
@@ -374,10 +376,16 @@ OF_MODULE = {
         ).split()
     },
     **dict.fromkeys(("inverse", "pinverse"), "dygraph.linalg.inv and dygraph.linalg.pinv"),
+    **{n: f"dygraph.linalg.{n}" for n in ("eig", "eigvals")},
+    **{n: f"dygraph.signal.{n}" for n in ("stft", "istft")},
+    **{n: f"dygraph.fft.{n}" for n in ("rfft", "irfft", "ifft", "fftn", "rfftn")},
+    "view_as_real": "dygraph.as_real(x)",
+    "view_as_complex": "dygraph.as_complex(x)",
+    "polar": "dygraph.complex(r * dygraph.cos(a), r * dygraph.sin(a))",
+    **dict.fromkeys(("iscomplexobj", "iscomplex"), "dygraph.is_complex(x)"),
     **dict.fromkeys(
-        ("eig", "eigvals"), "dygraph.linalg.eigh is for symmetric matrices; no type is complex"
+        ("cfloat", "cdouble", "complex32"), "dygraph.complex64 and dygraph.complex128 are the types"
     ),
-    "fft": "np.fft takes x.numpy(); there are no complex types",
     **dict.fromkeys(("optim", "optimizers"), _OPTIMIZERS),
     "layers": "Layers are in dygraph.nn; Fluid's functions in dygraph.static.layers",
     "losses": "Losses are in dygraph.nn, e.g. nn.MSELoss(), and in dygraph.nn.functional",

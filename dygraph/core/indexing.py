@@ -188,7 +188,7 @@ def bound(item):
     """A start or stop of a slice: an int, or a value known only in a run of a program."""
     if isinstance(item, Size) and item.live:
         return item
-    if isinstance(item, Variable) and not item.dtype.is_floating and str(item.dtype) != "bool":
+    if isinstance(item, Variable) and not item.dtype.is_inexact and str(item.dtype) != "bool":
         if _core.is_symbol(item) or (modes.sizes is not None and modes.sizes.knows(item)):
             return item
     return whole(item)

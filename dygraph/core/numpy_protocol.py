@@ -75,7 +75,7 @@ def _ufunc(name, inputs):
         return _PYTHON[name](*(_operand(v) for v in inputs))
     if name in _UNARY_OPERATORS:
         (x,) = inputs
-        whole = not x.dtype.is_floating
+        whole = not x.dtype.is_inexact
         if whole and name in ("ceil", "floor", "rint", "trunc"):
             return ops.assign(x)
         x = x if name in _KEEPS_INTEGERS else floating(x)
@@ -94,7 +94,7 @@ def _ufunc(name, inputs):
 
 def _operand(value):
     """One operand of a Python operator. NumPy's arrays and numbers would delegate again."""
-    if isinstance(value, Variable) or type(value) in (bool, int, float):
+    if isinstance(value, Variable) or type(value) in (bool, int, float, complex):
         return value
     return float(value) if isinstance(value, np.float64) else var(value)
 

@@ -17,15 +17,18 @@ def default_float():
 
 
 def floating(x):
-    """For a mean or a root: integers and bools in the default type, as in true division."""
+    """For a mean or a root: integers and bools in the default type, as in true division.
+
+    Floats and complex numbers stay as they are.
+    """
     dtype = x.dtype
-    return x if dtype is None or dtype.is_floating else x.astype(default_float())
+    return x if dtype is None or dtype.is_inexact else x.astype(default_float())
 
 
 def same_type(values):
     """Variables of one type: numbers take the type of the Variables and arrays, which promote.
 
-    So do the floats of a list.
+    So do the floats of a list. A complex number makes floats complex.
     """
     dtype = getattr(values[0], "dtype", None) if values else None
     if dtype is _core.float32 or dtype is _core.float64:
@@ -36,7 +39,7 @@ def same_type(values):
     beside = result_type(*given) if given else None
     typed = [
         v
-        if isinstance(v, (Variable, bool, int, float))
+        if isinstance(v, (Variable, bool, int, float, complex))
         else _core.to_variable(v, beside=beside if isinstance(v, (list, tuple)) else None)
         for v in typed
     ]
@@ -81,13 +84,13 @@ def promote_types(a, b):
 def result_type(*values):
     """The promoted type of Variables, arrays, types and Python numbers.
 
-    A Python number never changes the type of the others; only numbers give the widest of bool,
-    int64 and the default float type. A number must fit: a float with integers raises an error in
-    the computation.
+    A Python number never changes the type of the others, except that a complex one makes floats
+    complex; only numbers give the widest of bool, int64 and the default float type. A number must
+    fit: a float with integers raises an error in the computation.
 
     Parameters
     ----------
-    *values : Variable, ndarray, dtype, name of a dtype, bool, int or float
+    *values : Variable, ndarray, dtype, name of a dtype, bool, int, float or complex
 
     Returns
     -------
@@ -107,8 +110,11 @@ def result_type(*values):
     """
     if not values:
         raise ArgumentTypeError("result_type: there must be at least one value, got none")
-    typed, weak = None, None
+    typed, weak, imaginary = None, None, False
     for value in values:
+        if type(value) is complex:
+            imaginary = True
+            continue
         if type(value) in (bool, int, float):
             own = _NUMBERS.get(type(value)) or default_float()
             weak = own if weak is None else _core.promote(weak, own)
@@ -124,4 +130,8 @@ def result_type(*values):
             raise ArgumentTypeError(f"result_type: a value must have a type, got {kind_of(value)}")
         own = _core.dtype_of(value)
         typed = own if typed is None else _core.promote(typed, own)
-    return weak if typed is None else typed
+    if not imaginary:
+        return weak if typed is None else typed
+    if typed is not None and not typed.is_inexact:
+        return typed  # a complex number does not fit, as a float does not
+    return _core.promote(default_float() if typed is None else typed, _core.complex64)

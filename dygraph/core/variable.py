@@ -228,6 +228,11 @@ def astype(self, dtype):
     dtype = _core.dtype_of(dtype)
     if dtype == self.dtype:
         return ops.assign(self)
+    if self.dtype.is_complex and not dtype.is_complex and dtype is not _core.bool_:
+        raise ArgumentTypeError(
+            f"astype: {self.dtype} must become complex64, complex128 or bool, got {dtype}, which "
+            "drops the imaginary part. Take x.real first"
+        )
     return ops.cast(self, in_dtype=self.dtype, out_dtype=dtype)
 
 
@@ -548,6 +553,12 @@ _methods = {
     "split": pieces.split_method,
     "pow": in_place.power,
     "round": _round,
+    "real": property(
+        element_methods.later("complex_numbers", "real"), doc="The real parts; x itself if real."
+    ),
+    "imag": property(
+        element_methods.later("complex_numbers", "imag"), doc="The imaginary parts, if complex."
+    ),
     "__abs__": element_methods.later("elementwise", "abs"),
     "__round__": _round,
 }

@@ -9,6 +9,7 @@ from dygraph.core.lazily import names_of
 
 ROOMS = {
     "choices": "clip where",
+    "complex_numbers": "conj imag real",
     "creation": "arange asarray empty empty_like full full_like linspace meshgrid ones ones_like "
     "zeros zeros_like",
     "data_types": "__array_namespace_info__ astype can_cast finfo iinfo isdtype",

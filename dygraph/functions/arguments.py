@@ -104,13 +104,14 @@ def softmax_axis(x, axis, owner):
     return -1 if axis is None else axis
 
 
-_NUMBERS = bool, int, float
+_REAL = bool, int, float
+_NUMBERS = *_REAL, complex
 
 
 def operands(owner, x1, x2):
     """Two operands as Variables of one type; one of them may be a Python number."""
     if isinstance(x1, Variable) and x1.dtype in USUAL:
-        if type(x2) in _NUMBERS:
+        if type(x2) in _REAL:
             return x1, _core.literal(x2, x1.dtype)
         if isinstance(x2, Variable) and x2.dtype is x1.dtype:
             return x1, x2
@@ -144,7 +145,7 @@ def widened(compute, *values):
 def through_numpy(function, owner, *values):
     """NumPy's function of the values, for what has no operator; refused where a gradient flows."""
     for v in values:
-        if isinstance(v, Variable) and not v.stop_gradient and v.dtype.is_floating:
+        if isinstance(v, Variable) and not v.stop_gradient and v.dtype.is_inexact:
             raise InvalidArgumentError(
                 f"{owner}: no gradient flows through it, got a Variable that needs one. Write "
                 "x.detach()"

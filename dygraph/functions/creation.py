@@ -349,7 +349,7 @@ def _described(*numbers):
 
 def _is_whole(value):
     if isinstance(value, Variable):
-        return not value.dtype.is_floating
+        return not value.dtype.is_inexact
     return hasattr(type(value), "__index__")
 
 

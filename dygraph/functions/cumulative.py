@@ -48,7 +48,7 @@ def cumprod(x, axis=None, dtype=None, **spellings):
     if spellings:
         (axis,) = spelled("cumprod", spellings, axis=axis)
     x, axis = _laid_out(x, axis, dtype, "cumprod")
-    if dtype is None and not x.dtype.is_floating:
+    if dtype is None and not x.dtype.is_inexact:
         x = x.astype("int64")
     return widened(lambda x: ops.cumprod(x, dim=axis), x)
 

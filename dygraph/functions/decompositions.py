@@ -1,14 +1,19 @@
-"""Factors of matrices: what `dygraph.linalg` has of svd, qr, eigh, Cholesky and LU."""
+"""Factors of matrices: what `dygraph.linalg` has of svd, qr, eigenvalues, Cholesky and LU."""
 
 from typing import NamedTuple
 
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import floating
-from dygraph.errors import InvalidArgumentError, UnimplementedError
+from dygraph.errors import InvalidArgumentError
 
 ops = _core.ops
 Variable = _core.Variable
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Variable
+    eigenvectors: Variable
 
 
 class EighResult(NamedTuple):
@@ -121,28 +126,40 @@ def eigvalsh(x, /, UPLO="L"):
 
 
 def eig(x, /):
-    """Raises: eigenvalues of general matrices are complex, and there are no complex types.
+    """Eigenvalues and eigenvectors of any square matrices: ``x @ V = V * w``, complex.
 
+    The order is LAPACK's. A factor of absolute value 1 is free for each vector, and gradients are
+    right for results that do not depend on it. Where eigenvalues are equal, the gradient of the
+    vectors is infinite or NaN, as in PyTorch. For symmetric matrices `eigh` is faster, and real.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[..., n, n]``, real; without NaN and infinity.
+
+    Returns
+    -------
+    EigResult
+        ``eigenvalues`` of ``[..., n]``, and ``eigenvectors`` of length 1, the columns of
+        ``[..., n, n]``.
+
+    Examples
+    --------
     >>> import dygraph
-    >>> dygraph.linalg.eig(dygraph.eye(2))
-    Traceback (most recent call last):
-        ...
-    dygraph.errors.UnimplementedError: eig: results are complex in general, and there are no \
-complex types. For symmetric matrices use dygraph.linalg.eigh
+    >>> dygraph.linalg.eig(dygraph.asarray([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.tolist()
+    [1j, -1j]
     """
-    raise _complex("eig", "eigh")
+    return EigResult(*ops.eig(matrices(x, "eig: x")))
 
 
 def eigvals(x, /):
-    """Raises, as `eig` does; `eigvalsh` is for symmetric matrices."""
-    raise _complex("eigvals", "eigvalsh")
+    """The eigenvalues of any square matrices, complex; see `eig`.
 
-
-def _complex(name, instead):
-    return UnimplementedError(
-        f"{name}: results are complex in general, and there are no complex types. For symmetric "
-        f"matrices use dygraph.linalg.{instead}"
-    )
+    >>> import dygraph
+    >>> dygraph.linalg.eigvals(dygraph.asarray([[0.0, -1.0], [1.0, 0.0]])).tolist()
+    [1j, -1j]
+    """
+    return ops.eigvals(matrices(x, "eigvals: x"))
 
 
 def lu(x, /, *, pivot=True):

@@ -15,6 +15,7 @@ from dygraph.core import check
 from dygraph.core.promotion import floating
 from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import operands, through_numpy, widened
+from dygraph.functions.complex_numbers import exponential, is_complex
 
 ops = _core.ops
 Variable = _core.Variable
@@ -77,15 +78,18 @@ def _described(sections, result):
     return changed
 
 
-def _unary(name, op, what, of, result, kind="float"):
+def _unary(name, op, what, of, result, kind="float", of_complex=None):
     """A function of one operand.
 
-    `kind`: "float" takes integers as float32, "number" keeps them, "test" gives bools.
+    `kind`: "float" takes integers as float32, "number" keeps them, "test" gives bools. `of_complex`
+    computes of complex numbers, where that is another operator.
     """
     run = getattr(ops, op)
 
     def function(x, /):
         check.variable(x, f"{name}: x")
+        if of_complex and is_complex(x):
+            return of_complex(x)
         if kind == "float":
             x = floating(x)
         return widened(run, x)
@@ -112,19 +116,26 @@ asin = _unary("asin", "asin", "The angle whose sine is `x`", "[0.0]", "[0.0]")
 atan = _unary("atan", "atan", "The angle whose tangent is `x`", "[0.0]", "[0.0]")
 cos = _unary("cos", "cos", "The cosine", "[0.0]", "[1.0]")
 cosh = _unary("cosh", "cosh", "The hyperbolic cosine", "[0.0]", "[1.0]")
-exp = _unary("exp", "exp", "e to the power `x`", "[0.0]", "[1.0]")
+exp = _unary(
+    "exp", "exp", "e to the power `x`", "[0.0]", "[1.0]", of_complex=exponential
+)  # fmt: skip
 expm1 = _unary("expm1", "expm1", "``exp(x) - 1``, exact near 0", "[0.0]", "[0.0]")
 log = _unary("log", "log", "The natural logarithm", "[1.0]", "[0.0]")
 log10 = _unary("log10", "log10", "The logarithm to base 10", "[1.0]", "[0.0]")
 log1p = _unary("log1p", "log1p", "``log(1 + x)``, exact near 0", "[0.0]", "[0.0]")
 log2 = _unary("log2", "log2", "The logarithm to base 2", "[8.0]", "[3.0]")
-reciprocal = _unary("reciprocal", "reciprocal", "``1 / x``", "[4.0]", "[0.25]")
+reciprocal = _unary(
+    "reciprocal", "reciprocal", "``1 / x``", "[4.0]", "[0.25]", of_complex=lambda x: 1.0 / x
+)  # fmt: skip
 sin = _unary("sin", "sin", "The sine", "[0.0]", "[0.0]")
 sinh = _unary("sinh", "sinh", "The hyperbolic sine", "[0.0]", "[0.0]")
 sqrt = _unary("sqrt", "sqrt", "The square root", "[9.0]", "[3.0]")
 tan = _unary("tan", "tan", "The tangent", "[0.0]", "[0.0]")
 tanh = _unary("tanh", "tanh", "The hyperbolic tangent", "[0.0]", "[0.0]")
-abs = _unary("abs", "abs", "The absolute value", "[-1.5, 2.0]", "[1.5, 2.0]", "number")
+abs = _unary(
+    "abs", "abs", "The absolute value", "[-1.5, 2.0]", "[1.5, 2.0]", "number",
+    ops.complex_abs,
+)  # fmt: skip
 ceil = _unary("ceil", "ceil", "The least integer not below `x`", "[1.5]", "[2.0]", "number")
 floor = _unary("floor", "floor", "The greatest integer not above `x`", "[-1.5]", "[-2.0]", "number")
 round = _unary(
@@ -132,7 +143,9 @@ round = _unary(
     "number",
 )  # fmt: skip
 sign = _unary("sign", "sign", "-1, 0 or 1, the sign of `x`", "[-3.0, 0.0]", "[-1.0, 0.0]", "number")
-square = _unary("square", "square", "``x * x``", "[-3.0]", "[9.0]", "number")
+square = _unary(
+    "square", "square", "``x * x``", "[-3.0]", "[9.0]", "number", lambda x: x * x
+)  # fmt: skip
 isfinite = _unary(
     "isfinite", "isfinite_v2", "Whether `x` is neither infinite nor NaN",
     "[1.0, float('nan')]", "[True, False]", "test",
@@ -223,7 +236,7 @@ def truth(x):
 
 
 def _zero(x):
-    return 0.0 if x.dtype.is_floating else 0
+    return 0.0 if x.dtype.is_inexact else 0
 
 
 # Two operands -------------------------------------------------------------------------------------
@@ -349,7 +362,7 @@ def _shifted(name, x, bits):
     """Operands of a shift as int64 and the powers of two; 64 bits and more count as 64."""
     x, bits = operands(name, x, bits)
     dtype = x.dtype
-    if dtype.is_floating or dtype.name == "bool":
+    if dtype.is_inexact or dtype.name == "bool":
         raise ArgumentTypeError(f"{name}: x1 and x2 must be integers, got {dtype.name}")
     x, bits = x.astype("int64"), bits.astype("int64")
     beyond = ops.logical_or(bits < 0, bits > 63)

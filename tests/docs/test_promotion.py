@@ -13,14 +13,17 @@ from dygraph import static
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "promotion.md"
 NAMES = [
     "bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32", "float64",
+    "complex64", "complex128",
 ]  # fmt: skip
-FLOATS = NAMES[6:]
+FLOATS, COMPLEX = NAMES[6:10], NAMES[10:]
 
 
 def expected(a, b):
     """The array API's table, and the float where it leaves a pair open."""
     if a == b:
         return a
+    if a in COMPLEX or b in COMPLEX:
+        return "complex128" if {"complex128", "float64"} & {a, b} else "complex64"
     if (a in FLOATS) != (b in FLOATS):
         return a if a in FLOATS else b
     if "bfloat16" in (a, b):
@@ -55,9 +58,9 @@ def test_operators_follow_the_table(a):
         assert dygraph.result_type(x, y, 1).name == expected(a, b)
         assert (x == y).numpy().all()
         meet = expected(a, b)
-        if meet in ("float32", "float64") or meet.startswith("int"):
+        if meet in ("float32", "float64", *COMPLEX) or meet.startswith("int"):
             assert (x + y).dtype.name == meet
-            assert (x / y).dtype.name == (meet if meet in FLOATS else "float32")
+            assert (x / y).dtype.name == ("float32" if meet.startswith("int") else meet)
 
 
 def test_numbers():
@@ -68,6 +71,10 @@ def test_numbers():
         assert (var("float32") + number).dtype == dygraph.float32
         assert dygraph.result_type(var("float32"), number) == dygraph.float32
     assert (var("int32") + 2).dtype == dygraph.int32
+    for name, result in (("float32", "complex64"), ("float64", "complex128")):
+        assert (var(name) * 1j).dtype.name == dygraph.result_type(var(name), 1j).name == result
+    with pytest.raises(TypeError, match=r"astype\('complex64'\)"):
+        var("int32") * 1j
     with pytest.raises(TypeError, match="fraction"):
         var("int32") + 2.5
     for number in (300, -1):

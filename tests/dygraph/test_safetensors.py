@@ -126,7 +126,7 @@ def test_tensors_are_aligned_and_checksummed(path):
         ([1], None, "must be a dict of names to Variables, got list"),
         ({1: np.zeros(2)}, None, "a name must be a string, got int 1"),
         ({"x": [1.0]}, None, "'x' must be a Variable or an array, got list"),
-        ({"x": np.zeros(2, "complex64")}, None, "one of the types .* got complex64"),
+        ({"x": np.zeros(2, "complex128")}, None, "one of the types .* got complex128"),
         ({"x": np.array(["a"])}, None, "one of the types .* got str"),
         ({"__metadata__": np.zeros(2)}, None, "not be '__metadata__'"),
         ({"n" * 1025: np.zeros(2)}, None, "at most 1024 bytes"),

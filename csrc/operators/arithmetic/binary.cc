@@ -120,11 +120,13 @@ Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   return full;
 }
 
-#define REGISTER_TYPE(T)                                           \
+#define REGISTER_TYPE(T)                                          \
   template void ReduceTo<T>(const Tensor&, const Dims&, Tensor*); \
   template Tensor Expanded<T>(const Tensor&, const Dims&, const Tensor&)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);
+REGISTER_TYPE(complex64);
+REGISTER_TYPE(complex128);
 #undef REGISTER_TYPE
 
 }  // namespace dygraph::elementwise

@@ -1,4 +1,6 @@
 #include "kernels/cast.h"
+#include "kernels/complex.h"
+#include "kernels/elementwise.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -22,7 +24,7 @@ void DefineCast(OpDef& op) {
   op.Comment(
         "Out = X in another element type. Floats become integers towards zero, saturating, NaN as "
         "0; "
-        "integers wrap; bool is X != 0.")
+        "integers wrap; bool is X != 0. Complex numbers do not become real ones: take `real`.")
       .Example(
           ">>> F.cast(to_variable([1.7, -1.7, 3.0]), out_dtype=\"int32\").tolist()\n"
           "[1, -1, 3]")
@@ -40,11 +42,15 @@ void DefineCast(OpDef& op) {
           g.Call("cast_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
           return;
         }
-        g.Call("cast", {g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+        RecipeRef incoming = g.OutputGrad(kOut);
+        if (IsComplex(g.attrs<CastAttrs>().out_dtype) && !IsComplex(g.attrs<CastAttrs>().in_dtype))
+          incoming = g.Apply("real", {incoming});
+        g.Call("cast", {incoming}, {g.InputGrad(kX)})
             .AttrsFrom([](const void* forward, void* backward) {
               auto& to = *static_cast<CastAttrs*>(backward);
-              to.in_dtype = static_cast<const CastAttrs*>(forward)->out_dtype;
-              to.out_dtype = static_cast<const CastAttrs*>(forward)->in_dtype;
+              const auto& from = *static_cast<const CastAttrs*>(forward);
+              to.in_dtype = IsComplex(from.in_dtype) ? from.out_dtype : RealOf(from.out_dtype);
+              to.out_dtype = from.in_dtype;
             });
       });
 }
@@ -69,7 +75,7 @@ namespace grad {
 constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefineCastGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD in the element type of X.")
+  op.Comment("X@GRAD = Out@GRAD in the element type of X, the real part where that is real.")
       .Input(kX, "X", "its shape and type")
       .Input(kOutGrad, "Out@GRAD", "shape of X")
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -87,20 +93,32 @@ void DefineCastGrad(OpDef& op) {
 
 template <class T>
 struct CastGradKernel {
+  static Tensor RealPart(const Tensor& x) {
+    using Real = kernels::RealPart<T>;
+    Tensor real(x.dims(), DTypeOf<Real>::value, x.place(), x.layout());
+    real.SetLoD(x.lod_ref());
+    kernels::Map(x.data<T>(), real.mutable_data<Real>(), x.numel(),
+                 [](T v) { return std::real(v); });
+    return real;
+  }
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
     ENFORCE(g.dims() == ctx.In(kX).dims(), InvalidArgument, "Out@GRAD must have the shape of X, ",
             ctx.In(kX).dims(), ", got ", g.dims());
-    CastTo(g, &ctx.Out(kXGrad));
+    Tensor& out = ctx.Out(kXGrad);
+    if constexpr (kIsComplex<T>) {
+      if (!IsComplex(out.dtype())) return CastTo(RealPart(g), &out);
+    }
+    CastTo(g, &out);
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(cast, DefineCast);
-REGISTER_CPU_KERNEL(cast, CastKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(cast, CastKernel, AllTypes);
 REGISTER_OPERATOR(cast_grad, grad::DefineCastGrad);
-REGISTER_CPU_KERNEL(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -112,37 +112,42 @@ using EqualKernel = Compare<Equal, false, T>;
 template <class T>
 using NotEqualKernel = Compare<NotEqual, false, T>;
 
-#define REGISTER_COMPARISON(type, kernel, sign, example)                                       \
-  REGISTER_OPERATOR(type, [](OpDef& op) {                                                      \
-    DefineCompare(op,                                                                          \
-                  "Out = X " sign                                                              \
-                  " Y, elementwise, as bool. A NaN equals nothing and has no order. "          \
-                  "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.",  \
-                  example);                                                                    \
-  });                                                                                          \
-  REGISTER_LOD_RULE(type, KeepsRows);                                                          \
-  REGISTER_LOD_ALSO(type, kY);                                                                 \
-  REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
-                      bfloat16, float, double)
+#define REGISTER_COMPARISON(type, kernel, sign, example, ...)                                 \
+  REGISTER_OPERATOR(type, [](OpDef& op) {                                                     \
+    DefineCompare(op,                                                                         \
+                  "Out = X " sign                                                             \
+                  " Y, elementwise, as bool. A NaN equals nothing and has no order. "         \
+                  "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.", \
+                  example);                                                                   \
+  });                                                                                         \
+  REGISTER_LOD_RULE(type, KeepsRows);                                                         \
+  REGISTER_LOD_ALSO(type, kY);                                                                \
+  REGISTER_CPU_KERNEL(type, kernel, __VA_ARGS__)
 
 REGISTER_COMPARISON(less_than, LessThanKernel, "<",
                     ">>> F.less_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
-                    "[True, False, False]");
+                    "[True, False, False]",
+                    RealTypes);
 REGISTER_COMPARISON(less_equal, LessEqualKernel, "<=",
                     ">>> F.less_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
-                    "[True, True, False]");
+                    "[True, True, False]",
+                    RealTypes);
 REGISTER_COMPARISON(greater_than, GreaterThanKernel, ">",
                     ">>> F.greater_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
-                    "[False, False, True]");
+                    "[False, False, True]",
+                    RealTypes);
 REGISTER_COMPARISON(greater_equal, GreaterEqualKernel, ">=",
                     ">>> F.greater_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
-                    "[False, True, True]");
+                    "[False, True, True]",
+                    RealTypes);
 REGISTER_COMPARISON(equal, EqualKernel, "==",
                     ">>> F.equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
-                    "[True, False, True]");
+                    "[True, False, True]",
+                    AllTypes);
 REGISTER_COMPARISON(not_equal, NotEqualKernel, "!=",
                     ">>> F.not_equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
-                    "[False, True, False]");
+                    "[False, True, False]",
+                    AllTypes);
 #undef REGISTER_COMPARISON
 
 }  // namespace

@@ -109,11 +109,13 @@ REGISTER_OPERATOR(elementwise_add, DefineAdd);
 REGISTER_LOD_RULE(elementwise_add, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_add, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+                    int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_add_grad, grad::DefineAddGrad);
-REGISTER_CPU_KERNEL(elementwise_add_grad, grad::AddGradKernel, float, double);
+REGISTER_CPU_KERNEL(elementwise_add_grad, grad::AddGradKernel, float, double, complex64,
+                    complex128);
 REGISTER_OPERATOR(elementwise_add_grad_grad, grad_grad::DefineAddGradGrad);
-REGISTER_CPU_KERNEL(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float, double,
+                    complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::elementwise

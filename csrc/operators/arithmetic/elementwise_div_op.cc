@@ -1,3 +1,4 @@
+#include "kernels/complex.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -36,6 +37,8 @@ struct DivKernel {
         return b == -1 ? static_cast<T>(-static_cast<uint64_t>(a)) : a / b;
       } else if constexpr (std::is_integral_v<T>) {
         return static_cast<T>(static_cast<int64_t>(a) / b);
+      } else if constexpr (kIsComplex<T>) {
+        return kernels::Quotient(a, b);
       } else {
         return a / b;
       }
@@ -48,8 +51,8 @@ constexpr int kX = 0, kY = 1, kOut = 2, kOutGrad = 3, kXGrad = 0, kYGrad = 1;
 
 void DefineDivGrad(OpDef& op) {
   op.Comment(
-        "X@GRAD = Out@GRAD / Y and Y@GRAD = -Out@GRAD * Out / Y, each summed over the axes it was "
-        "broadcast along.")
+        "X@GRAD = Out@GRAD / Y and Y@GRAD = -Out@GRAD * Out / Y, of complex numbers with the "
+        "conjugates of Y and Out, each summed over the axes it was broadcast along.")
       .Input(kX, "X", "its shape")
       .Input(kY, "Y", "the divisor")
       .Input(kOut, "Out", "the quotient, for Y@GRAD", kDispensable)
@@ -73,7 +76,9 @@ void DefineDivGrad(OpDef& op) {
         g.Call("elementwise_div_grad", {g.InputShape(kX), g.Input(kY), u, g.Input(kOutGrad)},
                {{}, g.InputGrad(kY)})
             .SameAttrs();
-        g.Call("elementwise_mul", {g.Input(kOutGrad), c}, {e}).SameAttrs();
+        // the product, of complex numbers with the conjugate of c
+        g.Call("elementwise_mul_grad", {g.InputShape(kOutGrad), c, g.Input(kOutGrad)}, {e, {}})
+            .SameAttrs();
         g.Call("scale", {e}, {g.InputGrad(kOut)}).Attr("scale", -1.0f);
       });
 }
@@ -83,10 +88,12 @@ struct DivGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
-    GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), [](T a, T b) { return a / b; });
+    GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad),
+               [](T a, T b) { return kernels::Quotient(a, kernels::Conj(b)); });
     if (Tensor* out = ctx.OutOrNull(kYGrad)) {
-      GradOf3<T>(g, ctx.In(kOut), Expanded<T>(y, y_aligned, g), y_aligned, out,
-                 [](T a, T q, T b) { return -a * q / b; });
+      GradOf3<T>(g, ctx.In(kOut), Expanded<T>(y, y_aligned, g), y_aligned, out, [](T a, T q, T b) {
+        return kernels::Quotient(kernels::Product(-a, kernels::Conj(q)), kernels::Conj(b));
+      });
     }
   }
 };
@@ -96,9 +103,10 @@ REGISTER_OPERATOR(elementwise_div, DefineDiv);
 REGISTER_LOD_RULE(elementwise_div, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_div, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+                    int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_div_grad, grad::DefineDivGrad);
-REGISTER_CPU_KERNEL(elementwise_div_grad, grad::DivGradKernel, float, double);
+REGISTER_CPU_KERNEL(elementwise_div_grad, grad::DivGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::elementwise

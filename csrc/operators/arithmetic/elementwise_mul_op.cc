@@ -1,3 +1,4 @@
+#include "kernels/complex.h"
 #include "kernels/integer.h"
 #include "operators/arithmetic/binary.h"
 
@@ -34,8 +35,9 @@ constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
 void DefineMulGrad(OpDef& op) {
   op.Comment(
-        "X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, each summed over the axes it was "
-        "broadcast along.")
+        "X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, of complex numbers with the conjugate of "
+        "Y "
+        "and X, each summed over the axes it was broadcast along.")
       .Input(kX, "X", "its shape; its values for Y@GRAD")
       .Input(kY, "Y", "its shape; its values for X@GRAD")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -65,7 +67,7 @@ struct MulGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
-    auto times = [](T a, T b) { return a * b; };
+    auto times = [](T a, T b) { return kernels::Times(a, kernels::Conj(b)); };
     GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), times);
     GradOf2<T>(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad), times);
   }
@@ -76,9 +78,10 @@ REGISTER_OPERATOR(elementwise_mul, DefineMul);
 REGISTER_LOD_RULE(elementwise_mul, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_mul, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+                    int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
-REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double);
+REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::elementwise

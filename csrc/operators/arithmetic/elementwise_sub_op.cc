@@ -78,9 +78,10 @@ REGISTER_OPERATOR(elementwise_sub, DefineSub);
 REGISTER_LOD_RULE(elementwise_sub, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_sub, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+                    int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_sub_grad, grad::DefineSubGrad);
-REGISTER_CPU_KERNEL(elementwise_sub_grad, grad::SubGradKernel, float, double);
+REGISTER_CPU_KERNEL(elementwise_sub_grad, grad::SubGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -28,7 +28,10 @@ struct Infinite {
   static constexpr bool kAll = false;
   template <class T>
   static bool F(T x) {
-    return x == x && x - x != T(0);
+    if constexpr (kIsComplex<T>)
+      return F(x.real()) || F(x.imag());
+    else
+      return x == x && x - x != T(0);
   }
 };
 struct NotANumber {

@@ -15,7 +15,7 @@ REGISTER_OPERATOR(isfinite, [](OpDef& op) {
               "(False, True)");
 });
 REGISTER_CPU_KERNEL(isfinite, IsfiniteKernel, float, double, float16, bfloat16, uint8_t, int8_t,
-                    int16_t, int32_t, int64_t);
+                    int16_t, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

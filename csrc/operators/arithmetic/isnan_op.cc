@@ -14,7 +14,7 @@ REGISTER_OPERATOR(isnan, [](OpDef& op) {
       "(True, False)");
 });
 REGISTER_CPU_KERNEL(isnan, IsnanKernel, float, double, float16, bfloat16, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t);
+                    int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

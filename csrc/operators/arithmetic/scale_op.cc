@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cast.h"
+#include "kernels/complex.h"
 #include "kernels/elementwise.h"
 #include "operators/selected_rows.h"
 
@@ -87,7 +88,7 @@ struct ScaleKernel {
 
   static void Scale(const KernelContext& ctx, const Tensor& x, Tensor* out) {
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
-    using C = std::conditional_t<std::is_integral_v<T>, double, T>;
+    using C = std::conditional_t<std::is_integral_v<T>, double, kernels::RealPart<T>>;
     C scale = NumberFor<T>(a.scale);
     if (const Tensor* t = ctx.InOrNull(kScaleTensor)) {
       ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ",
@@ -122,7 +123,8 @@ struct ScaleKernel {
 };
 
 REGISTER_OPERATOR(scale, DefineScale);
-REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -178,7 +178,7 @@ REGISTER_LOD_RULE(sum, [](const LoDCall& c) {
   if (c.described()) return c.levels[c.call.in.begin_of(kX)] > 0;
   return first && first->is_tensor() && first->tensor().lod();
 });
-REGISTER_CPU_KERNEL(sum, ListSumKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(sum, ListSumKernel, float, double, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -5,9 +5,7 @@
 #include "operators/arguments.h"
 
 // Kernels that move elements as they are.
-#define REGISTER_MOVING_KERNEL(type, K)                                                   \
-  REGISTER_CPU_KERNEL(type, K, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
-                      bfloat16, float, double)
+#define REGISTER_MOVING_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, AllTypes)
 
 namespace dygraph::array {
 

@@ -40,8 +40,7 @@ struct AssignKernel {
 };
 
 REGISTER_OPERATOR(assign, DefineAssign);
-REGISTER_CPU_KERNEL(assign, AssignKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(assign, AssignKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

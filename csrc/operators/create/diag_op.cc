@@ -27,14 +27,13 @@ struct DiagKernel {
     const T* from = diagonal.data<T>();
     T* to = out.mutable_data<T>();
     int64_t n = diagonal.numel();
-    if (n > 0) std::memset(to, 0, out.bytes());
+    if (n > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
     for (int64_t i = 0; i < n; ++i) to[i * (n + 1)] = from[i];
   }
 };
 
 REGISTER_OPERATOR(diag, DefineDiag);
-REGISTER_CPU_KERNEL(diag, DiagKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(diag, DiagKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

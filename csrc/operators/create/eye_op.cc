@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include "op/open_attr.h"
 #include "op/op_registry.h"
+#include "op/open_attr.h"
 
 namespace dygraph {
 namespace {
@@ -18,9 +18,9 @@ void InferShape(InferContext& ctx) {
   const EyeAttrs& a = ctx.attrs<EyeAttrs>();
   const bool open_rows = !ctx.runtime() && IsOpen(a.num_rows),
              open_columns = !ctx.runtime() && IsOpen(a.num_columns);
-  ENFORCE((open_rows || a.num_rows >= 0) && (open_columns || a.num_columns >= -1),
-          InvalidArgument, "num_rows must be at least 0 and num_columns at least -1, got ",
-          a.num_rows, " and ", a.num_columns);
+  ENFORCE((open_rows || a.num_rows >= 0) && (open_columns || a.num_columns >= -1), InvalidArgument,
+          "num_rows must be at least 0 and num_columns at least -1, got ", a.num_rows, " and ",
+          a.num_columns);
   const int64_t rows = open_rows ? -1 : a.num_rows;
   const int64_t as_rows = open_columns ? -1 : rows;
   ctx.SetOutput(kOut, {rows, a.num_columns < 0 ? as_rows : a.num_columns}, a.dtype);
@@ -42,7 +42,7 @@ struct EyeKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
     T* to = out.mutable_data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
     int64_t columns = out.dim(1), n = std::min(out.dim(0), columns);
     for (int64_t i = 0; i < n; ++i) to[i * (columns + 1)] = T(1);
   }
@@ -50,8 +50,7 @@ struct EyeKernel {
 
 REGISTER_OPERATOR(eye, DefineEye);
 REGISTER_OPEN_ATTRS(eye, "num_rows", "num_columns");
-REGISTER_CPU_KERNEL(eye, EyeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(eye, EyeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

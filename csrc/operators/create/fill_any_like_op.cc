@@ -45,8 +45,7 @@ struct FillAnyLikeKernel {
 
 REGISTER_OPERATOR(fill_any_like, DefineFillAnyLike);
 REGISTER_OPEN_ATTRS(fill_any_like, "value");
-REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -68,8 +68,7 @@ struct FillLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_constant_batch_size_like, DefineFillLike);
-REGISTER_CPU_KERNEL(fill_constant_batch_size_like, FillLikeKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_constant_batch_size_like, FillLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

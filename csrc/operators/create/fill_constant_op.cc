@@ -105,8 +105,7 @@ struct FillConstantKernel {
 };
 
 REGISTER_OPERATOR(fill_constant, DefineFillConstant);
-REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

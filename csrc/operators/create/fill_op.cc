@@ -47,8 +47,7 @@ struct FillKernel {
 };
 
 REGISTER_OPERATOR(fill, DefineFill);
-REGISTER_CPU_KERNEL(fill, FillKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill, FillKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,11 +67,9 @@ struct FillZerosLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_zeros_like, DefineFillZerosLike);
-REGISTER_CPU_KERNEL(fill_zeros_like, FillZerosLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_zeros_like, FillZerosLikeKernel, AllTypes);
 REGISTER_OPERATOR(fill_zeros_like2, DefineFillZerosLike2);
-REGISTER_CPU_KERNEL(fill_zeros_like2, FillZerosLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_zeros_like2, FillZerosLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -32,9 +32,13 @@ T Parsed(const std::string& text) {
           "'");
   const T parsed = kernels::Convert<T>(v);
   if constexpr (!std::is_integral_v<T>) {
-    ENFORCE(std::isfinite(static_cast<double>(parsed)) || !std::isfinite(v), OutOfRange,
-            "str_value must fit into ", DTypeOf<T>::value, ", got '", text,
-            "'. Pass dtype='float64'");
+    double made;
+    if constexpr (kIsComplex<T>)
+      made = parsed.real();
+    else
+      made = static_cast<double>(parsed);
+    ENFORCE(std::isfinite(made) || !std::isfinite(v), OutOfRange, "str_value must fit into ",
+            DTypeOf<T>::value, ", got '", text, "'. Pass dtype='float64'");
   }
   return parsed;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/parallel.h"
@@ -51,17 +52,16 @@ struct TrilTriuKernel {
         int64_t at = r % m + diagonal;
         int64_t first = lower ? 0 : std::min(std::max<int64_t>(at, 0), n);
         int64_t last = lower ? std::min(std::max<int64_t>(at + 1, 0), n) : n;
-        std::memset(to + r * n, 0, first * sizeof(T));
+        std::fill_n(to + r * n, first, T(0));
         std::memcpy(to + r * n + first, from + r * n + first, (last - first) * sizeof(T));
-        std::memset(to + r * n + last, 0, (n - last) * sizeof(T));
+        std::fill_n(to + r * n + last, n - last, T(0));
       }
     });
   }
 };
 
 REGISTER_OPERATOR(tril_triu, DefineTrilTriu);
-REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

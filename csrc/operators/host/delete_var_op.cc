@@ -25,8 +25,7 @@ struct DeleteVarKernel {
 };
 
 REGISTER_OPERATOR(delete_var, DefineDeleteVar);
-REGISTER_CPU_KERNEL(delete_var, DeleteVarKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(delete_var, DeleteVarKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

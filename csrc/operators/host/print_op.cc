@@ -137,8 +137,7 @@ struct PrintKernel {
 };
 
 REGISTER_OPERATOR(print, DefinePrint);
-REGISTER_CPU_KERNEL(print, PrintKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(print, PrintKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

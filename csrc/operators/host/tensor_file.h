@@ -6,9 +6,7 @@
 #include "op/tensor_files.h"
 
 // Kernels of all types, which look at no number.
-#define REGISTER_FILE_KERNEL(type, K)                                                     \
-  REGISTER_CPU_KERNEL(type, K, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
-                      bfloat16, float, double)
+#define REGISTER_FILE_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, AllTypes)
 
 namespace dygraph::tensor_file {
 

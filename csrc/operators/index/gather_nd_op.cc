@@ -78,10 +78,9 @@ struct GatherNdGradKernel {
 
 REGISTER_OPERATOR(gather_nd, DefineGatherNd);
 REGISTER_LOD_RULE(gather_nd, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, AllTypes);
 REGISTER_OPERATOR(gather_nd_grad, grad::DefineGatherNdGrad);
-REGISTER_CPU_KERNEL(gather_nd_grad, grad::GatherNdGradKernel, float, double);
+REGISTER_CPU_KERNEL(gather_nd_grad, grad::GatherNdGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather_nd

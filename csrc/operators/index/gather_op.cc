@@ -83,10 +83,9 @@ REGISTER_LOD_RULE(gather, [](const LoDCall& c) {
   return known && GivesRows(c, axis);
 });
 REGISTER_LOD_ALSO(gather, kIndex);
-REGISTER_CPU_KERNEL(gather, GatherKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(gather, GatherKernel, AllTypes);
 REGISTER_OPERATOR(gather_grad, DefineGatherGrad);
-REGISTER_CPU_KERNEL(gather_grad, GatherGradKernel, float, double);
+REGISTER_CPU_KERNEL(gather_grad, GatherGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather

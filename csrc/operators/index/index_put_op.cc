@@ -206,10 +206,9 @@ struct IndexPutGradKernel {
 
 REGISTER_GRADIENT_SHAPES(index_put, {"x", "out"});
 REGISTER_OPERATOR(index_put, DefineIndexPut);
-REGISTER_CPU_KERNEL(index_put, IndexPutKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(index_put, IndexPutKernel, AllTypes);
 REGISTER_OPERATOR(index_put_grad, grad::DefineIndexPutGrad);
-REGISTER_CPU_KERNEL(index_put_grad, grad::IndexPutGradKernel, float, double);
+REGISTER_CPU_KERNEL(index_put_grad, grad::IndexPutGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

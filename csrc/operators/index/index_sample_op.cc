@@ -74,10 +74,10 @@ struct IndexSampleGradKernel {
 
 REGISTER_OPERATOR(index_sample, DefineIndexSample);
 REGISTER_LOD_ALSO(index_sample, kIndex);
-REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, AllTypes);
 REGISTER_OPERATOR(index_sample_grad, grad::DefineIndexSampleGrad);
-REGISTER_CPU_KERNEL(index_sample_grad, grad::IndexSampleGradKernel, float, double);
+REGISTER_CPU_KERNEL(index_sample_grad, grad::IndexSampleGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

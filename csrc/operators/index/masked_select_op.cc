@@ -109,10 +109,10 @@ struct MaskedSelectGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(masked_select, DefineMaskedSelect);
-REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, AllTypes);
 REGISTER_OPERATOR(masked_select_grad, grad::DefineMaskedSelectGrad);
-REGISTER_CPU_KERNEL(masked_select_grad, grad::MaskedSelectGradKernel, float, double);
+REGISTER_CPU_KERNEL(masked_select_grad, grad::MaskedSelectGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

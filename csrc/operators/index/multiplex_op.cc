@@ -152,12 +152,12 @@ struct MultiplexGradGradKernel {
 
 REGISTER_OPERATOR(multiplex, DefineMultiplex);
 REGISTER_LOD_ALSO(multiplex, kIds);
-REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, AllTypes);
 REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);
-REGISTER_CPU_KERNEL(multiplex_grad, MultiplexGradKernel, float, double);
+REGISTER_CPU_KERNEL(multiplex_grad, MultiplexGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(multiplex_grad_grad, DefineMultiplexGradGrad);
-REGISTER_CPU_KERNEL(multiplex_grad_grad, MultiplexGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(multiplex_grad_grad, MultiplexGradGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph

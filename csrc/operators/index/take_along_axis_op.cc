@@ -88,10 +88,10 @@ REGISTER_LOD_ALSO(take_along_axis, kIndex);
 REGISTER_LOD_RULE(take_along_axis, [](const LoDCall& c) {
   return c.slot == kIndex || c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, AllTypes);
 REGISTER_OPERATOR(take_along_axis_grad, grad::DefineTakeAlongAxisGrad);
-REGISTER_CPU_KERNEL(take_along_axis_grad, grad::TakeAlongAxisGradKernel, float, double);
+REGISTER_CPU_KERNEL(take_along_axis_grad, grad::TakeAlongAxisGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

@@ -54,8 +54,7 @@ struct WhereIndexKernel {
 };
 
 REGISTER_OPERATOR(where_index, DefineWhereIndex);
-REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -50,6 +50,10 @@ struct BitsOf {
   using Type = uint64_t;
 };
 template <>
+struct BitsOf<16> {
+  typedef unsigned __int128 Type __attribute__((aligned(8)));
+};
+template <>
 struct BitsOf<4> {
   using Type = uint32_t;
 };
@@ -189,10 +193,9 @@ struct WhereGradKernel {
 
 REGISTER_OPERATOR(where, DefineWhere);
 REGISTER_LOD_ALSO(where, kCondition, kY);
-REGISTER_CPU_KERNEL(where, WhereKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(where, WhereKernel, AllTypes);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);
-REGISTER_CPU_KERNEL(where_grad, grad::WhereGradKernel, float, double);
+REGISTER_CPU_KERNEL(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

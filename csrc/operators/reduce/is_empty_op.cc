@@ -26,8 +26,7 @@ struct IsEmptyKernel {
 };
 
 REGISTER_OPERATOR(is_empty, DefineIsEmpty);
-REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -8,13 +8,12 @@ template <class T>
 using AllKernel = TruthKernel<kernels::AllOp<uint8_t>, T>;
 
 REGISTER_OPERATOR(reduce_all, [](OpDef& op) {
-REGISTER_LOD_RULE(reduce_all, TruthKeepsRows);
+  REGISTER_LOD_RULE(reduce_all, TruthKeepsRows);
   DefineTruth(op,
               "Out = True where all elements of X are true over the axes of dim; of nothing: True. "
               "Numbers are true where they are not 0.");
 });
-REGISTER_CPU_KERNEL(reduce_all, AllKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reduce_all, AllKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reduce

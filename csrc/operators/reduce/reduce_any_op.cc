@@ -8,13 +8,12 @@ template <class T>
 using AnyKernel = TruthKernel<kernels::AnyOp<uint8_t>, T>;
 
 REGISTER_OPERATOR(reduce_any, [](OpDef& op) {
-REGISTER_LOD_RULE(reduce_any, TruthKeepsRows);
+  REGISTER_LOD_RULE(reduce_any, TruthKeepsRows);
   DefineTruth(op,
               "Out = True where an element of X is true over the axes of dim; of nothing: False. "
               "Numbers are true where they are not 0.");
 });
-REGISTER_CPU_KERNEL(reduce_any, AnyKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reduce_any, AnyKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reduce

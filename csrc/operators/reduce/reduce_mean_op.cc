@@ -15,7 +15,7 @@ void DefineMean(OpDef& op) {
 template <class T>
 struct ReduceMeanKernel {
   static void Compute(KernelContext& ctx) {
-    reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t>(ctx);
+    reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t, complex64, complex128>(ctx);
   }
 };
 
@@ -40,7 +40,7 @@ struct ReduceMeanGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
-    T count = static_cast<T>(CountOf(out, Axes(out.rank(), a)));
+    auto count = static_cast<kernels::RealPart<T>>(CountOf(out, Axes(out.rank(), a)));
     Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [count](T v) { return v / count; });
   }
 };
@@ -49,9 +49,11 @@ struct ReduceMeanGradKernel {
 REGISTER_OPERATOR(reduce_mean, DefineMean);
 REGISTER_OPEN_ATTRS(reduce_mean, "dim");
 REGISTER_LOD_RULE(reduce_mean, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t, complex64,
+                    complex128);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
-REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double);
+REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::reduce

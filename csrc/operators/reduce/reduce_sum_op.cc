@@ -21,7 +21,7 @@ void DefineSum(OpDef& op) {
 template <class T>
 struct SumKernel {
   static void Compute(KernelContext& ctx) {
-    reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t>(ctx);
+    reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t, complex64, complex128>(ctx);
   }
 };
 
@@ -54,10 +54,9 @@ struct SumGradKernel {
 REGISTER_OPERATOR(reduce_sum, DefineSum);
 REGISTER_OPEN_ATTRS(reduce_sum, "dim");
 REGISTER_LOD_RULE(reduce_sum, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reduce_sum, SumKernel, AllTypes);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
-REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double);
+REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::reduce

@@ -4,10 +4,11 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/cast.h"
+#include "kernels/complex.h"
 #include "kernels/reduce.h"
 #include "op/lod_rule.h"
-#include "op/open_attr.h"
 #include "op/op_registry.h"
+#include "op/open_attr.h"
 
 namespace dygraph::reduce {
 
@@ -103,9 +104,20 @@ inline Tensor CastTo(const Tensor& x, DType dtype) {
 
 template <template <class> class Op, class T>
 void Run(const Tensor& x, const Axes& axes, Tensor* out) {
-  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(),
-                         Span<const bool>(axes.reduced.data(), x.dims().size()),
-                         out->mutable_data<T>());
+  if constexpr (kIsComplex<T>) {  // pairs of real numbers, along one more axis that stays
+    using Real = typename T::value_type;
+    Dims pairs = x.dims();
+    pairs.push_back(2);
+    FixedArray<bool, kMaxRank + 1> reduced{};
+    for (int i = 0; i < x.rank(); ++i) reduced[i] = axes.reduced[i];
+    return kernels::Reduce<Op<Real>>(reinterpret_cast<const Real*>(x.data<T>()), pairs,
+                                     Span<const bool>(reduced.data(), pairs.size()),
+                                     reinterpret_cast<Real*>(out->mutable_data<T>()));
+  } else {
+    kernels::Reduce<Op<T>>(x.data<T>(), x.dims(),
+                           Span<const bool>(axes.reduced.data(), x.dims().size()),
+                           out->mutable_data<T>());
+  }
 }
 
 // out = Op over the axes, computed in the type of out. `Ts`: the types there are kernels for.

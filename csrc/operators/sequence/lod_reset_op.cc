@@ -65,8 +65,7 @@ struct LodResetKernel {
 };
 
 REGISTER_OPERATOR(lod_reset, DefineLodReset);
-REGISTER_CPU_KERNEL(lod_reset, LodResetKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(lod_reset, LodResetKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::sequence

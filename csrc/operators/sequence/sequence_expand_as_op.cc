@@ -50,8 +50,7 @@ template <class T>
 using SequenceExpandAsGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand_as, DefineSequenceExpandAs);
-REGISTER_CPU_KERNEL(sequence_expand_as, SequenceExpandAsKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_expand_as, SequenceExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_as_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_expand_as_grad, SequenceExpandAsGradKernel, float, double);
 

@@ -74,8 +74,7 @@ template <class T>
 using SequenceExpandGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand, DefineSequenceExpand);
-REGISTER_CPU_KERNEL(sequence_expand, SequenceExpandKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_expand, SequenceExpandKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_expand_grad, SequenceExpandGradKernel, float, double);
 

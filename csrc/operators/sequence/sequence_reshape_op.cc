@@ -85,8 +85,7 @@ struct SequenceReshapeGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_reshape, DefineSequenceReshape);
-REGISTER_CPU_KERNEL(sequence_reshape, SequenceReshapeKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_reshape, SequenceReshapeKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reshape_grad, grad::DefineSequenceReshapeGrad);
 REGISTER_CPU_KERNEL(sequence_reshape_grad, grad::SequenceReshapeGradKernel, float, double);
 

@@ -44,8 +44,7 @@ template <class T>
 using SequenceReverseGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_reverse, DefineSequenceReverse);
-REGISTER_CPU_KERNEL(sequence_reverse, SequenceReverseKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_reverse, SequenceReverseKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reverse_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_reverse_grad, SequenceReverseGradKernel, float, double);
 

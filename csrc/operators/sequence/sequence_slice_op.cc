@@ -63,8 +63,7 @@ template <class T>
 using SequenceSliceGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_slice, DefineSequenceSlice);
-REGISTER_CPU_KERNEL(sequence_slice, SequenceSliceKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_slice, SequenceSliceKernel, AllTypes);
 REGISTER_OPERATOR(sequence_slice_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_slice_grad, SequenceSliceGradKernel, float, double);
 

@@ -64,8 +64,7 @@ template <class T>
 using SequenceUnpadGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_unpad, DefineSequenceUnpad);
-REGISTER_CPU_KERNEL(sequence_unpad, SequenceUnpadKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(sequence_unpad, SequenceUnpadKernel, AllTypes);
 REGISTER_OPERATOR(sequence_unpad_grad, Ops::DefineGrad);
 REGISTER_CPU_KERNEL(sequence_unpad_grad, SequenceUnpadGradKernel, float, double);
 

@@ -206,12 +206,12 @@ struct ConcatGradGradKernel {
 
 REGISTER_OPERATOR(concat, DefineConcat);
 REGISTER_LOD_RULE(concat, KeepsRows);
-REGISTER_CPU_KERNEL(concat, ConcatKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(concat, ConcatKernel, AllTypes);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);
-REGISTER_CPU_KERNEL(concat_grad, grad::ConcatGradKernel, float, double);
+REGISTER_CPU_KERNEL(concat_grad, grad::ConcatGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(concat_grad_grad, grad_grad::DefineConcatGradGrad);
-REGISTER_CPU_KERNEL(concat_grad_grad, grad_grad::ConcatGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(concat_grad_grad, grad_grad::ConcatGradGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph

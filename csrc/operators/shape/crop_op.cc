@@ -52,10 +52,9 @@ template <class T>
 using CropGradKernel = GradKernel<Crop, T>;
 
 REGISTER_OPERATOR(crop, DefineCrop);
-REGISTER_CPU_KERNEL(crop, CropKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(crop, CropKernel, AllTypes);
 REGISTER_OPERATOR(crop_grad, DefineGrad<Crop>);
-REGISTER_CPU_KERNEL(crop_grad, CropGradKernel, float, double);
+REGISTER_CPU_KERNEL(crop_grad, CropGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -61,10 +61,9 @@ template <class T>
 using CropTensorGradKernel = GradKernel<CropTensor, T>;
 
 REGISTER_OPERATOR(crop_tensor, DefineCropTensor);
-REGISTER_CPU_KERNEL(crop_tensor, CropTensorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(crop_tensor, CropTensorKernel, AllTypes);
 REGISTER_OPERATOR(crop_tensor_grad, DefineGrad<CropTensor>);
-REGISTER_CPU_KERNEL(crop_tensor_grad, CropTensorGradKernel, float, double);
+REGISTER_CPU_KERNEL(crop_tensor_grad, CropTensorGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -38,10 +38,9 @@ template <class T>
 using ExpandAsGradKernel = GradKernel<ExpandAs, T>;
 
 REGISTER_OPERATOR(expand_as, DefineExpandAs);
-REGISTER_CPU_KERNEL(expand_as, ExpandAsKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(expand_as, ExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(expand_as_grad, DefineGrad<ExpandAs>);
-REGISTER_CPU_KERNEL(expand_as_grad, ExpandAsGradKernel, float, double);
+REGISTER_CPU_KERNEL(expand_as_grad, ExpandAsGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

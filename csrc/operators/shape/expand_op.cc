@@ -47,10 +47,9 @@ template <class T>
 using ExpandGradKernel = GradKernel<Expand, T>;
 
 REGISTER_OPERATOR(expand, DefineExpand);
-REGISTER_CPU_KERNEL(expand, ExpandKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(expand, ExpandKernel, AllTypes);
 REGISTER_OPERATOR(expand_grad, DefineGrad<Expand>);
-REGISTER_CPU_KERNEL(expand_grad, ExpandGradKernel, float, double);
+REGISTER_CPU_KERNEL(expand_grad, ExpandGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

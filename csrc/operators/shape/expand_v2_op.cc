@@ -57,10 +57,9 @@ template <class T>
 using ExpandV2GradKernel = GradKernel<ExpandV2, T>;
 
 REGISTER_OPERATOR(expand_v2, DefineExpandV2);
-REGISTER_CPU_KERNEL(expand_v2, ExpandV2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(expand_v2, ExpandV2Kernel, AllTypes);
 REGISTER_OPERATOR(expand_v2_grad, DefineGrad<ExpandV2>);
-REGISTER_CPU_KERNEL(expand_v2_grad, ExpandV2GradKernel, float, double);
+REGISTER_CPU_KERNEL(expand_v2_grad, ExpandV2GradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

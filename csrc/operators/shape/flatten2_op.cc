@@ -41,12 +41,10 @@ void DefineFlatten(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(flatten2, DefineFlatten2);
 REGISTER_LOD_RULE(flatten2, KeepsRows);
-REGISTER_CPU_KERNEL(flatten2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(flatten2, Kernel, AllTypes);
 REGISTER_OPERATOR(flatten, DefineFlatten);
 REGISTER_LOD_RULE(flatten, KeepsRows);
-REGISTER_CPU_KERNEL(flatten, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(flatten, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

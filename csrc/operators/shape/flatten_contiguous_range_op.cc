@@ -38,8 +38,7 @@ void DefineFlattenRange(OpDef& op) {
 
 REGISTER_OPERATOR(flatten_contiguous_range, DefineFlattenRange);
 REGISTER_LOD_RULE(flatten_contiguous_range, KeepsRows);
-REGISTER_CPU_KERNEL(flatten_contiguous_range, Kernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(flatten_contiguous_range, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

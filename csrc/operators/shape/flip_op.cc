@@ -26,10 +26,9 @@ template <class T>
 using FlipGradKernel = GradKernel<Flip, T>;
 
 REGISTER_OPERATOR(flip, DefineFlip);
-REGISTER_CPU_KERNEL(flip, FlipKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(flip, FlipKernel, AllTypes);
 REGISTER_OPERATOR(flip_grad, DefineGrad<Flip>);
-REGISTER_CPU_KERNEL(flip_grad, FlipGradKernel, float, double);
+REGISTER_CPU_KERNEL(flip_grad, FlipGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

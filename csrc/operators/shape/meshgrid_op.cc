@@ -55,8 +55,7 @@ struct MeshgridKernel {
 };
 
 REGISTER_OPERATOR(meshgrid, DefineMeshgrid);
-REGISTER_CPU_KERNEL(meshgrid, MeshgridKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(meshgrid, MeshgridKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

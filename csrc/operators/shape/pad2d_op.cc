@@ -88,10 +88,9 @@ template <class T>
 using Pad2DGradKernel = GradKernel<Pad2d, T>;
 
 REGISTER_OPERATOR(pad2d, DefinePad2D);
-REGISTER_CPU_KERNEL(pad2d, Pad2DKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(pad2d, Pad2DKernel, AllTypes);
 REGISTER_OPERATOR(pad2d_grad, DefineGrad<Pad2d>);
-REGISTER_CPU_KERNEL(pad2d_grad, Pad2DGradKernel, float, double);
+REGISTER_CPU_KERNEL(pad2d_grad, Pad2DGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

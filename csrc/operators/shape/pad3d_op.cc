@@ -84,10 +84,9 @@ template <class T>
 using Pad3DGradKernel = GradKernel<Pad3d, T>;
 
 REGISTER_OPERATOR(pad3d, DefinePad3D);
-REGISTER_CPU_KERNEL(pad3d, Pad3DKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(pad3d, Pad3DKernel, AllTypes);
 REGISTER_OPERATOR(pad3d_grad, DefineGrad<Pad3d>);
-REGISTER_CPU_KERNEL(pad3d_grad, Pad3DGradKernel, float, double);
+REGISTER_CPU_KERNEL(pad3d_grad, Pad3DGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

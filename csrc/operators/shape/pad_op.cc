@@ -47,10 +47,9 @@ using PadGradKernel = GradKernel<Pad, T>;
 
 REGISTER_OPERATOR(pad, DefinePad);
 REGISTER_OPEN_ATTRS(pad, "pad_value");
-REGISTER_CPU_KERNEL(pad, PadKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(pad, PadKernel, AllTypes);
 REGISTER_OPERATOR(pad_grad, DefineGrad<Pad>);
-REGISTER_CPU_KERNEL(pad_grad, PadGradKernel, float, double);
+REGISTER_CPU_KERNEL(pad_grad, PadGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

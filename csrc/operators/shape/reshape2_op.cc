@@ -129,14 +129,12 @@ struct Reshape2GradKernel {
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
 REGISTER_LOD_RULE(reshape2, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(reshape2, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape, DefineReshape);
 REGISTER_LOD_RULE(reshape, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(reshape, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
-REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double);
+REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::reshaping

@@ -33,10 +33,9 @@ using ReverseGradKernel = GradKernel<Reverse, T>;
 
 REGISTER_OPERATOR(reverse, DefineReverse);
 REGISTER_OPEN_ATTRS(reverse, "axis");
-REGISTER_CPU_KERNEL(reverse, ReverseKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reverse, ReverseKernel, AllTypes);
 REGISTER_OPERATOR(reverse_grad, DefineGrad<Reverse>);
-REGISTER_CPU_KERNEL(reverse_grad, ReverseGradKernel, float, double);
+REGISTER_CPU_KERNEL(reverse_grad, ReverseGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

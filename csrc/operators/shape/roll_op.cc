@@ -63,10 +63,9 @@ template <class T>
 using RollGradKernel = GradKernel<Roll, T>;
 
 REGISTER_OPERATOR(roll, DefineRoll);
-REGISTER_CPU_KERNEL(roll, RollKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(roll, RollKernel, AllTypes);
 REGISTER_OPERATOR(roll_grad, DefineGrad<Roll>);
-REGISTER_CPU_KERNEL(roll_grad, RollGradKernel, float, double);
+REGISTER_CPU_KERNEL(roll_grad, RollGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

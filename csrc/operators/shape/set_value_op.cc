@@ -205,7 +205,7 @@ struct SetValueGradGradKernel {
     if (ddx) {
       std::memcpy(out.mutable_raw_data(), ddx->data<T>(), out.bytes());
     } else {
-      std::memset(out.mutable_data<T>(), 0, out.bytes());
+      std::memset(out.mutable_raw_data(), 0, out.bytes());
     }
     T zero = 0;
     Dims strides(r.dims.size(), 0);
@@ -217,12 +217,12 @@ struct SetValueGradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(set_value, {"Input", "Out"});
 REGISTER_OPERATOR(set_value, DefineSetValue);
-REGISTER_CPU_KERNEL(set_value, SetValueKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(set_value, SetValueKernel, AllTypes);
 REGISTER_OPERATOR(set_value_grad, grad::DefineSetValueGrad);
-REGISTER_CPU_KERNEL(set_value_grad, grad::SetValueGradKernel, float, double);
+REGISTER_CPU_KERNEL(set_value_grad, grad::SetValueGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(set_value_grad_grad, grad_grad::DefineSetValueGradGrad);
-REGISTER_CPU_KERNEL(set_value_grad_grad, grad_grad::SetValueGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(set_value_grad_grad, grad_grad::SetValueGradGradKernel, float, double,
+                    complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

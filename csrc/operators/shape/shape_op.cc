@@ -29,8 +29,7 @@ struct ShapeKernel {
 };
 
 REGISTER_OPERATOR(shape, DefineShape);
-REGISTER_CPU_KERNEL(shape, ShapeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(shape, ShapeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -24,8 +24,7 @@ struct SizeKernel {
 };
 
 REGISTER_OPERATOR(size, DefineSize);
-REGISTER_CPU_KERNEL(size, SizeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(size, SizeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

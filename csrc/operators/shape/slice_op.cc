@@ -114,7 +114,7 @@ struct SliceGradKernel {
     Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept,
             ", got ", g.dims());
-    if (out.numel() > 0) std::memset(out.mutable_data<T>(), 0, out.bytes());
+    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
     Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };
@@ -122,10 +122,9 @@ struct SliceGradKernel {
 
 REGISTER_OPERATOR(slice, DefineSlice);
 REGISTER_LOD_RULE(slice, [](const LoDCall& c) { return KeepsRows<SliceAttrs>(c, RegionOf); });
-REGISTER_CPU_KERNEL(slice, SliceKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(slice, SliceKernel, AllTypes);
 REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);
-REGISTER_CPU_KERNEL(slice_grad, grad::SliceGradKernel, float, double);
+REGISTER_CPU_KERNEL(slice_grad, grad::SliceGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/strided_copy.h"
@@ -182,7 +183,7 @@ struct SplitGradKernel {
                 "] must have the shape of its Out, got ", g->dims());
         kernels::CopyRows(rows, width, g->data<T>(), width, to, step, sizeof(T));
       } else {
-        for (int64_t r = 0; r < rows; ++r) std::memset(to + r * step, 0, width * sizeof(T));
+        for (int64_t r = 0; r < rows; ++r) std::fill_n(to + r * step, width, T(0));
       }
       to += width;
     }
@@ -192,10 +193,9 @@ struct SplitGradKernel {
 
 REGISTER_OPERATOR(split, DefineSplit);
 REGISTER_LOD_RULE(split, KeepsRows);
-REGISTER_CPU_KERNEL(split, SplitKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(split, SplitKernel, AllTypes);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);
-REGISTER_CPU_KERNEL(split_grad, grad::SplitGradKernel, float, double);
+REGISTER_CPU_KERNEL(split_grad, grad::SplitGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -55,8 +55,7 @@ REGISTER_OPERATOR(stack, DefineStack);
 REGISTER_LOD_RULE(stack, [](const LoDCall& c) {
   return NormalizeAxis(c.attrs<StackAttrs>().axis, c.out.rank()) != 0;
 });
-REGISTER_CPU_KERNEL(stack, StackKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(stack, StackKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::stacking

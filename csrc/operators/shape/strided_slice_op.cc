@@ -116,20 +116,19 @@ struct StridedSliceGradKernel {
     Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept,
             ", got ", g.dims());
-    if (out.numel() > 0) std::memset(out.mutable_data<T>(), 0, out.bytes());
+    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
     Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(strided_slice, DefineStridedSlice);
-REGISTER_LOD_RULE(strided_slice, [](const LoDCall& c) {
-  return KeepsRows<StridedSliceAttrs>(c, RegionOf);
-});
-REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_LOD_RULE(strided_slice,
+                  [](const LoDCall& c) { return KeepsRows<StridedSliceAttrs>(c, RegionOf); });
+REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, AllTypes);
 REGISTER_OPERATOR(strided_slice_grad, grad::DefineStridedSliceGrad);
-REGISTER_CPU_KERNEL(strided_slice_grad, grad::StridedSliceGradKernel, float, double);
+REGISTER_CPU_KERNEL(strided_slice_grad, grad::StridedSliceGradKernel, float, double, complex64,
+                    complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

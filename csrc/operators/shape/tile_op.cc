@@ -48,10 +48,9 @@ using TileGradKernel = GradKernel<Tile, T>;
 
 REGISTER_OPERATOR(tile, DefineTile);
 REGISTER_OPEN_ATTRS(tile, "repeat_times");
-REGISTER_CPU_KERNEL(tile, TileKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(tile, TileKernel, AllTypes);
 REGISTER_OPERATOR(tile_grad, DefineGrad<Tile>);
-REGISTER_CPU_KERNEL(tile_grad, TileGradKernel, float, double);
+REGISTER_CPU_KERNEL(tile_grad, TileGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

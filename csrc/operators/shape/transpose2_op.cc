@@ -126,17 +126,16 @@ REGISTER_OPERATOR(transpose2, DefineTranspose2);
 REGISTER_LOD_RULE(transpose2, [](const LoDCall& c) {
   return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
 });
-REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, AllTypes);
 REGISTER_OPERATOR(transpose2_grad, grad::DefineTranspose2Grad);
-REGISTER_CPU_KERNEL(transpose2_grad, grad::Transpose2GradKernel, float, double);
+REGISTER_CPU_KERNEL(transpose2_grad, grad::Transpose2GradKernel, float, double, complex64,
+                    complex128);
 
 REGISTER_OPERATOR(transpose, DefineTranspose);
 REGISTER_LOD_RULE(transpose, [](const LoDCall& c) {
   return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
 });
-REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -27,10 +27,9 @@ template <class T>
 using UnbindGradKernel = PartGradKernel<Unbind, T>;
 
 REGISTER_OPERATOR(unbind, DefineUnbind);
-REGISTER_CPU_KERNEL(unbind, UnbindKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(unbind, UnbindKernel, AllTypes);
 REGISTER_OPERATOR(unbind_grad, DefinePartingGrad<Unbind>);
-REGISTER_CPU_KERNEL(unbind_grad, UnbindGradKernel, float, double);
+REGISTER_CPU_KERNEL(unbind_grad, UnbindGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::stacking

@@ -44,12 +44,10 @@ void DefineUnsqueeze(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(unsqueeze2, DefineUnsqueeze2);
 REGISTER_LOD_RULE(unsqueeze2, KeepsRows);
-REGISTER_CPU_KERNEL(unsqueeze2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(unsqueeze2, Kernel, AllTypes);
 REGISTER_OPERATOR(unsqueeze, DefineUnsqueeze);
 REGISTER_LOD_RULE(unsqueeze, KeepsRows);
-REGISTER_CPU_KERNEL(unsqueeze, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(unsqueeze, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

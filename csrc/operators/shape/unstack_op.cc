@@ -29,10 +29,9 @@ template <class T>
 using UnstackGradKernel = PartGradKernel<Unstack, T>;
 
 REGISTER_OPERATOR(unstack, DefineUnstack);
-REGISTER_CPU_KERNEL(unstack, UnstackKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(unstack, UnstackKernel, AllTypes);
 REGISTER_OPERATOR(unstack_grad, DefinePartingGrad<Unstack>);
-REGISTER_CPU_KERNEL(unstack_grad, UnstackGradKernel, float, double);
+REGISTER_CPU_KERNEL(unstack_grad, UnstackGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::stacking
