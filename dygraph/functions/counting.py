@@ -165,11 +165,16 @@ def unique_consecutive(x, return_inverse=False, return_counts=False, axis=None, 
     return_counts = check.flag(return_counts, "unique_consecutive: return_counts")
     rank = check.variable(x, "unique_consecutive: x").ndim
     axes = [] if axis is None else [check.axis(axis, rank, "unique_consecutive: axis")]
-    out, index, counts = ops.unique_consecutive(_usual(x).detach(), axis=axes)
-    found = [out if out.dtype is x.dtype else out.astype(x.dtype)]
+    wanted = {"Out": 1}
     if return_inverse:
-        shaped = axis is None and not _core.is_symbol(x)
-        found.append(index.reshape(x.shape) if shaped else index)
+        wanted["Index"] = 1
     if return_counts:
-        found.append(counts)
-    return found[0] if len(found) == 1 else tuple(found)
+        wanted["Counts"] = 1
+    made = _core.run_op("unique_consecutive", {"X": _usual(x).detach()}, {"axis": axes}, wanted)
+    out = made["Out"] if made["Out"].dtype is x.dtype else made["Out"].astype(x.dtype)
+    if len(wanted) == 1:
+        return out
+    found = [made[name] for name in wanted if name != "Out"]
+    if return_inverse and axis is None and not _core.is_symbol(x):
+        found[0] = found[0].reshape(x.shape)
+    return (out, *found)

@@ -20,28 +20,27 @@ def _median(owner, x, axis, mode, keepdims):
     keepdims = check.flag(keepdims, f"{owner}: keepdims")
     rank = check.variable(x, f"{owner}: x").ndim
     axes = [] if axis is None else [check.axis(axis, rank, f"{owner}: axis")]
-    sizes = [x.shape[a] for a in (axes or range(rank))]
-    if 0 in sizes:
-        raise InvalidArgumentError(f"{owner}: x must have elements, got shape {list(x.shape)}")
     if mode is None and owner == "median":
-        _odd(owner, x, sizes, axes)
+        _odd(owner, x, axes or range(rank))
     if mode != "min" and not x.dtype.is_floating:
         x = floating(x)
-    run = getattr(ops, owner)
-    attrs = {"axis": axes, "keepdim": keepdims, "mode": mode or "avg"}
+    run, attrs = getattr(ops, owner), {"axis": axes, "keepdim": keepdims, "mode": mode or "avg"}
+    if x.dtype in USUAL:
+        return run(x, **attrs)
     if x.dtype is _core.bool_:
         return run(x.astype("int32"), **attrs).astype("bool")
     return widened(lambda x: run(x, **attrs), x)
 
 
-def _odd(owner, x, sizes, axes):
+def _odd(owner, x, axes):
     """Errors where the number of elements is even, or may be: libraries differ there."""
     count = 1
-    for axis, n in zip(axes or range(x.ndim), sizes, strict=True):
+    for axis in axes:
+        n = x.shape[axis]
         if type(n) is not int or n < 0:
             raise check.unknown_size(x, axis, owner, ", and it may be even. Or give mode")
         count *= n
-    if count % 2 == 0:
+    if count and count % 2 == 0:
         raise InvalidArgumentError(
             f"{owner}: of {count} elements NumPy and Paddle give the mean of the two in the "
             "middle, torch the lesser. Write mode='avg' or mode='min'"

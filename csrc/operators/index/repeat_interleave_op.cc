@@ -75,17 +75,21 @@ void DefineRepeatInterleave(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(run, row, times): of [outer, n] slices of `width` elements number `run` comes `times`
-// times in Out, from slice `row` on.
+// Calls f(slice, row, times), on several threads: of [outer, n] slices of `width` elements this one
+// comes `times` times in Out, from slice `row` on.
 template <class F>
-void ForRuns(const Times& times, int64_t outer, int64_t n, const F& f) {
-  int64_t row = 0;
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < n; ++i) {
-      f(o * n + i, row, times.Of(i));
-      row += times.Of(i);
+void ForRuns(const Times& times, int64_t outer, int64_t n, int64_t width, const F& f) {
+  std::vector<int64_t> begins{0};
+  for (int64_t k : times.list) begins.push_back(begins.back() + k);
+  const int64_t* begin_of = times.list.empty() ? nullptr : begins.data();
+  const int64_t each = times.each, total = times.total;
+  const int64_t cost = width * std::max<int64_t>(total / std::max<int64_t>(n, 1), 1);
+  kernels::ParallelRows(outer * n, cost, [=](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t i = s % n, first = begin_of ? begin_of[i] : i * each;
+      f(s, s / n * total + first, begin_of ? begin_of[i + 1] - first : each);
     }
-  }
+  });
 }
 
 template <class T>
@@ -98,7 +102,8 @@ struct RepeatInterleaveKernel {
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     if (ctx.Out(kOut).numel() == 0) return;
-    ForRuns(times, Numel(x.dims(), 0, axis), x.dim(axis), [=](int64_t i, int64_t row, int64_t k) {
+    const int64_t outer = Numel(x.dims(), 0, axis);
+    ForRuns(times, outer, x.dim(axis), width, [=](int64_t i, int64_t row, int64_t k) {
       if (width == 1) return static_cast<void>(std::fill_n(to + row, k, from[i]));
       for (int64_t r = row; r < row + k; ++r)
         std::memcpy(to + r * width, from + i * width, width * sizeof(T));
@@ -140,11 +145,13 @@ struct RepeatInterleaveGradKernel {
             given.dims());
     const T* g = given.data<T>();
     T* to = out.mutable_data<T>();
-    Clear(&out);
     if (out.numel() == 0) return;
-    ForRuns(times, outer, x[axis], [=](int64_t i, int64_t row, int64_t k) {
+    ForRuns(times, outer, x[axis], width, [=](int64_t i, int64_t row, int64_t k) {
+      T* sum = to + i * width;
+      std::fill_n(sum, width, T(0));
       for (int64_t r = row; r < row + k; ++r) {
-        for (int64_t j = 0; j < width; ++j) to[i * width + j] += g[r * width + j];
+        const T* add = g + r * width;
+        for (int64_t j = 0; j < width; ++j) sum[j] += add[j];
       }
     });
   }

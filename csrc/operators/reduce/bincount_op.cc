@@ -59,12 +59,12 @@ struct BincountKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), *weights = ctx.InOrNull(kWeights);
     const T* v = x.data<T>();
-    T least = 0, most = -1;
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      least = std::min(least, v[i]);
-      most = std::max(most, v[i]);
-    }
-    ENFORCE(least >= 0, InvalidArgument, "X must hold numbers of at least 0, got ", least);
+    using U = std::make_unsigned_t<T>;
+    U greatest = 0;  // a negative number is greater than all others
+    for (int64_t i = 0; i < x.numel(); ++i) greatest = std::max(greatest, static_cast<U>(v[i]));
+    const T most = x.numel() == 0 ? T(-1) : static_cast<T>(greatest);
+    ENFORCE(most >= 0 || x.numel() == 0, InvalidArgument, "X must hold numbers of at least 0, got ",
+            *std::min_element(v, v + x.numel()));
     ENFORCE(static_cast<int64_t>(most) < INT64_MAX, OutOfRange, "X must be less than ", INT64_MAX,
             ", got ", most);
     const int64_t size =

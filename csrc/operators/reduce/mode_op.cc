@@ -34,8 +34,11 @@ struct ModeKernel {
     using Rows = sorting::TwoRows<K>;
     const int64_t axis = ctx.attrs<ModeAttrs>().axis;
     ForLines<T, Rows>(ctx, axis, 64, [](const T* line, int64_t n, int64_t step, Rows* rows) {
+      K least = ~K(0);
       for (int64_t i = 0; i < n; ++i)
-        rows->row[i] = {sorting::OrderKey(line[i * step]), static_cast<K>(i)};
+        least = std::min(least, static_cast<K>(sorting::OrderKey(line[i * step])));
+      for (int64_t i = 0; i < n; ++i)  // from 0 on: keys of a small range have few digits
+        rows->row[i] = {sorting::OrderKey(line[i * step]) - least, static_cast<K>(i)};
       const sorting::Keyed<K>* sorted = Sorted(rows, n);
       int64_t best = 0, most = 0;
       for (int64_t i = 0, begin = 0; i < n; ++i) {

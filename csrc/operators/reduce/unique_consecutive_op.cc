@@ -37,14 +37,11 @@ void DefineUniqueConsecutive(OpDef& op) {
   op.Comment(
         "Out = the elements of X, or its slices along an axis, without those that equal the one "
         "before; X = Out[Index]. A NaN equals a NaN.")
-      .Example(
-          ">>> out, index, counts = F.unique_consecutive(to_variable([5, 5, 2, 5]))\n"
-          ">>> out.tolist(), index.tolist(), counts.tolist()\n"
-          "([5, 2, 5], [0, 0, 1, 2], [2, 1, 1])")
+      .Example(">>> F.unique_consecutive(to_variable([5, 5, 2, 5])).tolist()\n[5, 2, 5]")
       .Input(kX, "X", "any shape; without an axis its elements are taken in order")
       .Output(kOut, "Out", "what is left of X")
-      .Output(kIndex, "Index", "for each element or slice of X where in Out it stands")
-      .Output(kCounts, "Counts", "for each of Out how many equal ones stood together")
+      .Output(kIndex, "Index", "for each element or slice of X where in Out it stands", kExtra)
+      .Output(kCounts, "Counts", "for each of Out how many equal ones stood together", kExtra)
       .Attr(&UniqueConsecutiveAttrs::return_inverse, "return_inverse",
             "of programs; outputs are asked for by name")
       .Attr(&UniqueConsecutiveAttrs::return_counts, "return_counts", "of programs, likewise")
@@ -78,16 +75,26 @@ struct UniqueConsecutiveKernel {
       return true;
     };
     Groups groups;
-    groups.index.resize(n);
+    groups.first.resize(n);
+    int64_t count = 0;
     InPieces(n, sorting::kPiece, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t count = static_cast<int64_t>(groups.first.size());
-        groups.Add(i, i > 0 && same(i) ? count - 1 : count);
+        groups.first[count] = i;
+        count += i == 0 || !same(i);
       }
     });
+    groups.first.resize(count);
     WriteFirst<T>(ctx, kOut, x, groups, axis);
-    Write(ctx, kIndex, groups.index, a.dtype);
-    Write(ctx, kCounts, groups.counts, a.dtype);
+    if (ctx.OutOrNull(kIndex)) {
+      for (int64_t g = 0; g < count; ++g)
+        groups.index.resize(g + 1 < count ? groups.first[g + 1] : n, g);
+      Write(ctx, kIndex, groups.index, a.dtype);
+    }
+    if (ctx.OutOrNull(kCounts)) {
+      for (int64_t g = 0; g < count; ++g)
+        groups.counts.push_back((g + 1 < count ? groups.first[g + 1] : n) - groups.first[g]);
+      Write(ctx, kCounts, groups.counts, a.dtype);
+    }
   }
 };
 
