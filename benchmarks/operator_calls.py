@@ -279,6 +279,21 @@ CALLS = {
     ),
     "cumsum of axis 1": Call("x", lambda d, x: d.ops.cumsum(x, 1), lambda t, x: x.cumsum(1)),
     "cumprod of axis 1": Call("x", lambda d, x: d.cumprod(x, 1), lambda t, x: x.cumprod(1)),
+    "send_u_recv": Call(
+        "x ids column", lambda d, x, src, dst: d.geometric.send_u_recv(x, src, dst[:, 0]),
+        lambda t, x, src, dst: t.zeros_like(x).index_add(0, dst[:, 0], x[src]),
+    ),
+    "send_u_recv, the greatest": Call(
+        "x ids column",
+        lambda d, x, src, dst: d.geometric.send_u_recv(x, src, dst[:, 0], "max"),
+        lambda t, x, src, dst: t.zeros_like(x).index_reduce(
+            0, dst[:, 0], x[src], "amax", include_self=False
+        ),
+    ),
+    "segment sums": Call(
+        "x ids", lambda d, x, ids: d.geometric.segment_sum(x, ids, num_segments=x.shape[0]),
+        lambda t, x, ids: t.zeros_like(x).index_add(0, ids, x),
+    ),
     "kthvalue of axis 1": Call(
         "x", lambda d, x: d.kthvalue(x, x.shape[1] // 2)[0],
         lambda t, x: t.kthvalue(x, x.shape[1] // 2)[0],

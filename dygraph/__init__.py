@@ -102,6 +102,7 @@ _LAZY = {
     "checkpoint": "",
     "dataset": "",
     "distribution": "",
+    "geometric": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",

@@ -48,7 +48,8 @@ PYTHON_ROOMS = set(
     "training vision".split()
 )
 PUBLIC_MODULES = set(
-    "__init__ __main__ callbacks checkpoint distribution errors initializer linalg memory metrics "
+    "__init__ __main__ callbacks checkpoint distribution errors geometric initializer linalg memory "
+    "metrics "
     "nets notebook ops profiler reader regularizer safetensors special unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}

@@ -218,6 +218,8 @@ NO_ROWS_OF_X = {
         locality_aware_nms masked_select matrix_nms mine_hard_examples multiclass_nms
         multiclass_nms2 multiclass_nms3 nms retinanet_detection_output retinanet_target_assign
         rpn_target_assign unique unique_consecutive unique_with_counts where_index""",
+    "nodes and edges of a graph": """graph_send_recv graph_send_ue_recv graph_send_uv
+        segment_pool""",
     "one row for each image": "bipartite_match target_assign",
     "cells of a map": "anchor_generator density_prior_box prior_box yolo_box",
     "numbers over all rows": """accuracy allclose auc bincount detection_map dist histogram
