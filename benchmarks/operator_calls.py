@@ -279,6 +279,61 @@ CALLS = {
     ),
     "cumsum of axis 1": Call("x", lambda d, x: d.ops.cumsum(x, 1), lambda t, x: x.cumsum(1)),
     "cumprod of axis 1": Call("x", lambda d, x: d.cumprod(x, 1), lambda t, x: x.cumprod(1)),
+    "send_u_recv": Call(
+        "x ids column", lambda d, x, src, dst: d.geometric.send_u_recv(x, src, dst[:, 0]),
+        lambda t, x, src, dst: t.zeros_like(x).index_add(0, dst[:, 0], x[src]),
+    ),
+    "send_u_recv, the greatest": Call(
+        "x ids column",
+        lambda d, x, src, dst: d.geometric.send_u_recv(x, src, dst[:, 0], "max"),
+        lambda t, x, src, dst: t.zeros_like(x).index_reduce(
+            0, dst[:, 0], x[src], "amax", include_self=False
+        ),
+    ),
+    "segment sums": Call(
+        "x ids", lambda d, x, ids: d.geometric.segment_sum(x, ids, num_segments=x.shape[0]),
+        lambda t, x, ids: t.zeros_like(x).index_add(0, ids, x),
+    ),
+    "kthvalue of axis 1": Call(
+        "x", lambda d, x: d.kthvalue(x, x.shape[1] // 2)[0],
+        lambda t, x: t.kthvalue(x, x.shape[1] // 2)[0],
+    ),
+    "mode of axis 1": Call(
+        "whole", lambda d, x: d.mode(x)[0], lambda t, x: t.mode(x)[0], backward=False
+    ),
+    "median": Call("x", lambda d, x: d.median(x, mode="min"), lambda t, x: t.median(x)),
+    "nanmedian": Call("x", lambda d, x: d.nanmedian(x, mode="min"), lambda t, x: t.nanmedian(x)),
+    "searchsorted": Call(
+        "row x", lambda d, row, x: d.searchsorted(d.sort(row), x),
+        lambda t, row, x: t.searchsorted(row.sort()[0], x), backward=False,
+    ),
+    "bincount": Call(
+        "ids", lambda d, x: d.bincount(x), lambda t, x: t.bincount(x), backward=False
+    ),
+    "histc": Call(
+        "x", lambda d, x: d.histc(x, 50, -3, 3), lambda t, x: t.histc(x, 50, -3, 3), backward=False
+    ),
+    "unique_consecutive": Call(
+        "whole", lambda d, x: d.unique_consecutive(x), lambda t, x: t.unique_consecutive(x),
+        backward=False,
+    ),
+    "diagonal": Call(
+        "x", lambda d, x: d.diagonal(x, 1), lambda t, x: t.diagonal(x, 1).contiguous()
+    ),
+    "repeat_interleave": Call(
+        "x", lambda d, x: d.repeat_interleave(x, 2, 1), lambda t, x: t.repeat_interleave(x, 2, 1)
+    ),
+    "repeat_interleave of axis 0": Call(
+        "x", lambda d, x: d.repeat_interleave(x, 3, 0), lambda t, x: t.repeat_interleave(x, 3, 0)
+    ),
+    "index_add": Call(
+        "x ids y", lambda d, x, ids, y: d.index_add(x, 0, ids, y),
+        lambda t, x, ids, y: t.index_add(x, 0, ids, y),
+    ),
+    "index_add of axis 1": Call(
+        "x ids y", lambda d, x, ids, y: d.index_add(x, 1, ids, y),
+        lambda t, x, ids, y: t.index_add(x, 1, ids, y),
+    ),
     "cummax of axis 1": Call("x", lambda d, x: d.ops.cummax(x, 1)[0], lambda t, x: x.cummax(1)[0]),
     "cummin of axis 0": Call("x", lambda d, x: d.ops.cummin(x, 0)[0], lambda t, x: x.cummin(0)[0]),
     "logcumsumexp of axis 1": Call(

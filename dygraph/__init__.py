@@ -105,6 +105,7 @@ _LAZY = {
     "dataset": "",
     "distribution": "",
     "fft": "",
+    "geometric": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",

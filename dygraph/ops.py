@@ -41,21 +41,27 @@ COMPOSED = {
     manipulation: "cumsum flatten flip moveaxis roll squeeze swapaxes t unsqueeze",
     matrices: "diag eye tril triu",
     pieces: "chunk concat split stack unbind unstack",
-    products: "cdist cross einsum lerp median mm mv norm outer trace",
-    random: "bernoulli multinomial normal rand randint randn randperm uniform",
+    products: "cdist cross einsum lerp mm mv norm outer trace",
+    random: "bernoulli multinomial normal poisson rand randint randn randperm uniform",
     sets: "allclose unique",
     sorting: "argsort sort topk",
 }
 _CUMULATIVE = "cummax cummin cumprod logcumsumexp"
 _ELEMENTS = "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg"
 _COMPLEX = "angle as_complex as_real complex is_complex"
-ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS} {_COMPLEX}"
+_COUNTING = "bincount bucketize histc unique_consecutive"
+_DIAGONALS = "diagonal rot90 tril_indices triu_indices"
+_ORDER = "kthvalue median mode nanmedian"
+ELEMENTS = f"{_CUMULATIVE} {_ELEMENTS} {_COMPLEX} {_COUNTING} {_DIAGONALS} {_ORDER}"
 # Modules that load at the first use of one of their functions.
 _LAZY = {
     "choices": "where",
     "complex_numbers": _COMPLEX,
+    "counting": _COUNTING,
     "cumulative": _CUMULATIVE,
+    "diagonals": _DIAGONALS,
     "elements": _ELEMENTS,
+    "order_statistics": _ORDER,
     "searching": "index_add",
     "fluid_functions": "argmax argmin elementwise_equal gaussian_random_batch_size_like has_inf "
     "has_nan hsigmoid l2_normalize lod_append meshgrid nonzero rank reduce_all reduce_any "

@@ -19,9 +19,14 @@ def later(module, name, room="dygraph.functions."):
 
 _OF_MODULE = {
     "complex_numbers": "angle conj is_complex",
+    "counting": "bincount bucketize histc unique_consecutive",
     "cumulative": "cummax cummin cumprod logcumsumexp",
+    "diagonals": "diagonal rot90",
     "elements": "deg2rad fmax fmin frac gcd heaviside isclose lcm nan_to_num rad2deg",
     "elementwise": "acosh asinh atan2 atanh trunc",
+    "order_statistics": "kthvalue median mode nanmedian",
+    "random": "bernoulli multinomial",
+    "searching": "searchsorted",
 }
 METHODS = {
     name: later(module, name) for module, names in _OF_MODULE.items() for name in names.split()

@@ -13,11 +13,13 @@ from dygraph.errors import (
 from dygraph.functions import (
     choices,
     creation,
+    diagonals,
     elementwise,
     extent,
     linear,
     manipulation,
     matrices,
+    order_statistics,
     pieces,
     products,
     reductions,
@@ -236,11 +238,8 @@ def _inner(a, b):
     return a * b if not a.ndim or not b.ndim else linear.tensordot(a, b, axes=([-1], [-1]))
 
 
-def _diagonal(a, offset=0):
-    a = var(a)
-    if a.ndim != 2:
-        raise refusal("diagonal", [f"{a.ndim} axes"])
-    return matrices.diag(a, offset)
+def _diagonal(a, offset=0, axis1=0, axis2=1):
+    return diagonals.diagonal(var(a), offset, axis1, axis2)
 
 
 def _take(a, indices, axis=None):
@@ -291,7 +290,7 @@ FUNCTIONS = {
     ),
     "hstack": _hstack, "inner": _inner, "linalg.norm": _norm, "max": _reduction("max"),
     "mean": _reduction("mean"),
-    "median": lambda a, axis=None, keepdims=False: products.median(
+    "median": lambda a, axis=None, keepdims=False: order_statistics.median(
         var(a), axis=axis, mode="avg", keepdims=keepdims
     ),
     "min": _reduction("min"),

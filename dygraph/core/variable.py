@@ -571,7 +571,7 @@ _functions = {
     pieces: "chunk unbind unstack",
     searching: "argmax argmin",
     sorting: "argsort topk",
-    products: "cross lerp median mm mv norm outer trace",
+    products: "cross lerp mm mv norm outer trace",
 }
 # Operators whose first argument is the variable.
 _PLAIN = (

@@ -185,12 +185,12 @@ def broadcast_tensors(inputs):
         for axis in range(len(shape)):
             check.known_size(x, axis, "broadcast_tensors")
     try:
-        common = list(sizes.broadcast(*shapes))
+        sizes.broadcast(*shapes)
     except ValueError:
         raise InvalidArgumentError(
             f"broadcast_tensors: the shapes must broadcast, got {[list(s) for s in shapes]}"
         ) from None
-    return [ops.expand_v2(x, shape=common) for x in inputs]
+    return ops.broadcast_tensors(list(inputs))
 
 
 def broadcast_arrays(*arrays):
@@ -239,14 +239,17 @@ def repeat(x, repeats, axis=None):
     if axis is None:
         x, axis = flatten(x), 0
     axis = check.axis(axis, x.ndim, "repeat: axis")
-    n = countable(x, axis, "repeat")
+    if isinstance(repeats, Variable) and repeats.ndim == 1 and repeats.shape[0] != 1:
+        return ops.repeat_interleave(x, repeats_tensor=repeats, dim=axis)
     counts = numbers(repeats, "repeat: repeats")
+    n = x.shape[axis] if len(counts) == 1 else countable(x, axis, "repeat")
     if min(counts, default=0) < 0 or len(counts) not in (1, n):
         raise InvalidArgumentError(
             f"repeat: repeats must be a number of at least 0 or {n} of them, got {repeats}"
         )
-    index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
-    return ops.index_select(x, _core.literal(index), dim=axis)
+    if len(counts) == 1:
+        return ops.repeat_interleave(x, Repeats=counts[0], dim=axis)
+    return ops.repeat_interleave(x, repeats_tensor=_core.literal(np.array(counts)), dim=axis)
 
 
 @given_once

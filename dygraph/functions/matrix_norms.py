@@ -314,13 +314,7 @@ def diagonal(x, /, *, offset=0):
     if check.variable(x, "diagonal: x").ndim < 2:
         raise InvalidArgumentError(f"diagonal: x must have two axes, got shape {list(x.shape)}")
     offset = check.integer(offset, "diagonal: offset")
-    rows, columns = (check.known_size(x, a, "diagonal") for a in (x.ndim - 2, x.ndim - 1))
-    count = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
-    first = max(-offset, 0), max(offset, 0)
-    if count == 0:
-        first = 0, 0
-    part = x[..., first[0] : first[0] + count, first[1] : first[1] + count]
-    return part.flatten(-2, -1)[..., :: count + 1]
+    return ops.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x, /, *, offset=0, dtype=None):

@@ -2,7 +2,7 @@
 
 from dygraph import _core
 from dygraph.core import check, size_lists
-from dygraph.core.promotion import floating, same_type
+from dygraph.core.promotion import same_type
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -10,7 +10,7 @@ from dygraph.errors import (
 )
 from dygraph.functions.arguments import given_once, spelled, widened
 
-__all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "trace"]
+__all__ = ["cross", "einsum", "mm", "mv", "norm", "outer", "trace"]
 
 ops = _core.ops
 Variable = _core.Variable
@@ -277,78 +277,6 @@ def norm(x, p="fro", axis=None, keepdim=False, **spellings):
     )
     out = ops.p_norm(joined, porder=p, axis=-1)
     return ops.unsqueeze2(out, axes=sorted(axes)) if keepdim else out
-
-
-@given_once
-def median(x, /, *places, axis=None, mode=None, keepdims=False, **spellings):
-    """The element in the middle of an axis or of all.
-
-    Parameters
-    ----------
-    x : Variable
-    axis : int, optional
-        By name. None: all elements.
-    mode : {'avg', 'min'}
-        Of an even number of elements the mean of the two in the middle, as in NumPy, or the lesser,
-        as in torch. It must be given for an even number.
-    keepdims : bool
-        True: the axes stay in the shape with size 1.
-
-    Returns
-    -------
-    Variable
-        Of integers a float32; with 'min' of the type of `x`. NaN where an element is NaN.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([5.0, 1.0, 3.0, 2.0])
-    >>> dygraph.median(x, mode="avg").item(), dygraph.median(x, mode="min").item()
-    (2.5, 2.0)
-    """
-    if places or "dim" in spellings:
-        raise ArgumentTypeError(
-            "median() takes the axis as axis=: torch's median of an axis gives the elements and "
-            "their places. Write dygraph.median(x, axis=axis)"
-        )
-    if spellings:
-        axis, keepdims = spelled("median", spellings, axis=axis, keepdims=keepdims)
-    keepdim = check.flag(keepdims, "median: keepdims")
-    if mode is not None:
-        check.choice(mode, ("avg", "min"), "median: mode")
-    rank, given = check.variable(x, "median: x").ndim, x
-    x = floating(x) if x.dtype is _core.bool_ else x  # which no operator sorts
-    shape = [1] * rank
-    if axis is None:
-        x, at = ops.reshape2(x, shape=[-1]), 0
-    else:
-        at = check.axis(axis, rank, "median: axis")
-    n = x.shape[at]
-    if type(n) is int and n < 0:
-        open_axis = given.shape.index(-1) if axis is None else at
-        raise check.unknown_size(given, open_axis, "median", ", and so is the middle")
-    if n == 0:
-        raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
-    if mode is None and n % 2 == 0:
-        raise InvalidArgumentError(
-            f"median: of {n} elements NumPy and Paddle give the mean of the two in the middle, "
-            "torch the lesser. Write mode='avg' or mode='min'"
-        )
-    ordered, _ = ops.argsort(x, axis=at)
-    first, end = (n - 1) // 2, (n + 1) // 2 if mode == "min" else n // 2 + 1
-    middle = ops.slice(ordered, axes=[at], starts=[first], ends=[end])
-    if middle.dtype.is_floating:  # NaN sorts last, and the median of any NaN is NaN
-        last = ops.slice(ordered, axes=[at], starts=[n - 1], ends=[n])
-        middle = ops.elementwise_min(middle, last)  # of equal ones the gradient is the first's
-    if mode == "min":
-        middle = middle if middle.dtype is given.dtype else middle.astype(given.dtype)
-    else:
-        middle = floating(middle)
-    if end - first == 2:
-        middle = middle.mean(at, True)
-    if axis is None:
-        return ops.reshape2(middle, shape=shape if keepdim else [])
-    return middle if keepdim else ops.squeeze2(middle, axes=[at])
 
 
 def cdist(x, y, p=2.0):

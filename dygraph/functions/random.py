@@ -2,8 +2,8 @@
 
 from dygraph import _core
 from dygraph.core import check, size_lists
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.functions.arguments import given_once, spelled
+from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.functions.arguments import given_once, spelled, widened
 from dygraph.functions.creation import float_type, shape_and_type, sizes_of
 
 ops = _core.ops
@@ -227,10 +227,31 @@ def bernoulli(x):
     >>> dygraph.bernoulli(dygraph.to_variable([0.0, 1.0])).tolist()
     [0.0, 1.0]
     """
-    x = _weights(x, "bernoulli")
-    if not _core.is_symbol(x) and x.size and not x.max().item() <= 1:
-        raise InvalidArgumentError(f"bernoulli: x must hold probabilities, got {x.max().item()}")
-    return (_uniform_like(x, size_lists.sizes_of(x)) < x).astype(x.dtype)
+    return _drawn_by("bernoulli", x)
+
+
+def poisson(x):
+    """Numbers drawn from Poisson's distribution with the means `x`. No gradient.
+
+    InvalidArgumentError for a mean outside [0, 2^52].
+
+    Parameters
+    ----------
+    x : Variable
+        Means.
+
+    Returns
+    -------
+    Variable
+        Whole numbers, of the shape and type of `x`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.poisson(dygraph.to_variable([0.0])).tolist()
+    [0.0]
+    """
+    return _drawn_by("poisson", x)
 
 
 def multinomial(x, num_samples=1, replacement=False):
@@ -256,61 +277,23 @@ def multinomial(x, num_samples=1, replacement=False):
         (a ValueError) for weights that are negative, not finite, or all 0, and for fewer positive
         weights than draws without replacement.
 
-    Notes
-    -----
-    The largest of ``log(x) + g`` with g from Gumbel's distribution have the distribution of draws
-    without replacement (Yellott, 1977).
-
     Examples
     --------
     >>> import dygraph
     >>> dygraph.multinomial(dygraph.to_variable([[0.0, 3.0], [1.0, 0.0]])).tolist()
     [[1], [0]]
     """
-    x = _weights(x, "multinomial")
     count = check.integer(num_samples, "multinomial: num_samples", 1)
-    if x.ndim not in (1, 2):
-        raise InvalidArgumentError(
-            f"multinomial: x must be [n] or [batch, n], got shape {list(x.shape)}"
-        )
-    check.known_size(x, x.ndim - 1, "multinomial")
-    if not _core.is_symbol(x) and x.size:
-        fewest = (x > 0).sum(-1).min().item()
-        if fewest < (1 if replacement else count):
-            raise InvalidArgumentError(
-                f"multinomial: each row of x must have {1 if replacement else count} positive "
-                f"weights, got {fewest}. replacement=True draws an index again"
-            )
-    sizes = size_lists.sizes_of(x)
-    if replacement:
-        return _best(x.unsqueeze(-2), [*sizes[:-1], count, sizes[-1]], 1).squeeze(-1)
-    return _best(x, sizes, count)
+    again = check.flag(replacement, "multinomial: replacement")
+    return _drawn_by("multinomial", x, num_samples=count, replacement=again)
 
 
-def _best(x, shape, count):
-    """The indices of the `count` largest of log(x) and Gumbel's numbers, along the last axis."""
-    waiting = -ops.log(1.0 - _uniform_like(x, shape))  # exponential; 0 has a probability of 2^-24
-    keys = ops.log(x) - ops.log(waiting + 1e-30)
-    return ops.top_k_v2(keys, k=count)[1]
-
-
-def _uniform_like(x, shape):
-    with size_lists.beside(x):
-        return drawn("uniform_random", shape, "uniform", min=0.0, max=1.0, dtype=x.dtype)
-
-
-def _weights(x, owner):
-    """`x` without a past. Errors for what is no Variable of finite numbers of at least 0."""
+def _drawn_by(owner, x, **attrs):
+    """What the operator draws by the numbers `x`."""
     x = check.variable(x, f"{owner}: x").detach()
-    if not x.dtype.name.startswith(("float", "bfloat")):
+    if not x.dtype.is_floating:
         raise ArgumentTypeError(
             f"{owner}: x must hold floating-point numbers, got {x.dtype}. Convert with "
             "x.astype('float32')"
         )
-    if not _core.is_symbol(x) and x.size:
-        least, most = x.min().item(), x.max().item()
-        if not (least >= 0 and most < float("inf")):
-            raise InvalidArgumentError(
-                f"{owner}: x must be finite and at least 0, got values from {least} to {most}"
-            )
-    return x
+    return widened(lambda x: getattr(ops, owner)(x, **attrs), x)

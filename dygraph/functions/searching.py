@@ -10,7 +10,6 @@ from dygraph.functions.arguments import (
     given_once,
     operands,
     spelled,
-    through_numpy,
     widened,
 )
 
@@ -19,7 +18,10 @@ Variable = _core.Variable
 
 
 # Types that the operators lack, by one in which the order is the same.
-_COMPARED = {"bool": "int32", "float16": "float32", "bfloat16": "float32"}
+_COMPARED = {
+    "bool": "int32", "int8": "int32", "int16": "int32", "uint8": "int32", "float16": "float32",
+    "bfloat16": "float32",
+}  # fmt: skip
 
 
 def _position(name, operator, which):
@@ -127,23 +129,28 @@ def nonzero(x, /, *, as_tuple=None):
     return Places(places[:, axis] for axis in range(x.ndim))
 
 
-def searchsorted(x1, x2, /, *, side="left", sorter=None):
-    """Where the elements of `x2` would stand in `x1`, which is in ascending order.
+def searchsorted(x1, x2, /, *, side="left", sorter=None, right=False, out_int32=False):
+    """Where the elements of `x2` would stand in `x1`, which ascends along its last axis.
 
     Parameters
     ----------
     x1 : Variable
-        One axis.
+        ``[n]``, or ``[..., n]`` for a row of its own for each row of `x2`.
     x2 : Variable or number
+        Any shape; ``[..., m]`` where `x1` has several axes.
     side : {'left', 'right'}
         Before or behind equal elements.
     sorter : Variable, optional
         The indices that sort `x1`, where it is in another order.
+    right : bool, default False
+        True: ``side='right'``, by torch's and Paddle's name.
+    out_int32 : bool, default False
+        True: int32 places.
 
     Returns
     -------
     Variable
-        int64, in the shape of `x2`.
+        int64, in the shape of `x2`. No gradient. A NaN counts as the greatest.
 
     Examples
     --------
@@ -152,19 +159,14 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     [1, 2]
     """
     check.choice(side, ("left", "right"), "searchsorted: side")
+    right = check.flag(right, "searchsorted: right") or side == "right"
     x1, x2 = (v.detach() for v in operands("searchsorted", x1, x2))
-    if x1.ndim != 1:
-        raise InvalidArgumentError(
-            f"searchsorted: x1 must have one axis, got shape {list(x1.shape)}"
-        )
-    if x1.dtype.name == "bfloat16":
-        x1, x2 = x1.astype("float32"), x2.astype("float32")
-    order = None if sorter is None else check.variable(sorter, "searchsorted: sorter").numpy()
-
-    def search(x, values):
-        return np.asarray(np.searchsorted(x, values, side, order), "int64")
-
-    return through_numpy(search, "searchsorted", x1, x2)
+    if x1.dtype not in USUAL and x1.dtype.name in _COMPARED:
+        x1, x2 = (v.astype(_COMPARED[x1.dtype.name]) for v in (x1, x2))
+    if sorter is not None:
+        x1 = take_along_axis(x1, check.variable(sorter, "searchsorted: sorter"))
+    out_int32 = check.flag(out_int32, "searchsorted: out_int32")
+    return ops.searchsorted(x1, x2, right=right, out_int32=out_int32)
 
 
 def take(x, indices, /, *, axis=None):
@@ -302,8 +304,4 @@ def index_add(x, axis, index, source, *, alpha=1):
             f"index_add: index must be [n] and source as x with n along axis {axis}, got x "
             f"{list(x.shape)}, index {list(index.shape)} and source {given}"
         )
-    source = source if alpha == 1 else source * alpha
-    if axis == 0:
-        return ops.scatter_nd_add(x, index.unsqueeze(-1), source)
-    turned = ops.scatter_nd_add(x.swapaxes(0, axis), index.unsqueeze(-1), source.swapaxes(0, axis))
-    return turned.swapaxes(0, axis)
+    return ops.index_add(x, index, source if alpha == 1 else source * alpha, axis=axis)

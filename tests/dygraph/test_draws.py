@@ -117,8 +117,23 @@ def test_draws_of_a_program_are_new_in_each_run():
     assert (first != second).any()
 
 
-def test_an_open_axis_of_weights_is_refused():
-    with static.program_guard(static.Program()):
+def test_a_program_draws_from_any_number_of_weights():
+    program = static.Program()
+    with static.program_guard(program):
         x = static.data("x", [2, -1], "float32")
-    with pytest.raises(RuntimeError, match="multinomial: the size of axis 1 .* Declare the size"):
-        dygraph.multinomial(x)
+    out = dygraph.multinomial(x)
+    executor = static.Executor(dygraph.CPUPlace())
+    for weights in ([[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0, 2.0], [0.0, 3.0, 0.0]]):
+        weights = np.array(weights, "float32")
+        (got,) = executor.run(program, feed={"x": weights}, fetch_list=[out])
+        assert got.tolist() == weights.argmax(1, keepdims=True).tolist()
+
+
+def test_poisson():
+    drawn = dygraph.poisson(dygraph.full([30_000], 4.5)).numpy()
+    assert drawn.mean() == pytest.approx(4.5, abs=0.074)  # six standard deviations
+    assert dygraph.poisson(dygraph.zeros([2], "float16")).dtype.name == "float16"
+    with pytest.raises(ValueError, match="poisson: X must lie in"):
+        dygraph.poisson(var([-1.0]))
+    with pytest.raises(TypeError, match="poisson: x must hold floating-point numbers"):
+        dygraph.poisson(var([1.0]) > 0)

@@ -40,7 +40,13 @@ CODES = [
     (hints.HINTS, "scatter_add", " gives", MATRIX, ADDED),
     (hints.OF_MODULE, "scatter_add", ";", MATRIX, ADDED),
     *[(table, "scatter_reduce", ", or", {**MATRIX, "x": M + 0.5}, GREATEST) for table in TABLES],
-    (hints.HINTS, "fill_diagonal_", "", MATRIX, M * (1 - np.eye(3)) + 7 * np.eye(3)),
+    (
+        hints.HINTS,
+        "fill_diagonal_",
+        "",
+        {"x": M.copy(), "value": 7.0},
+        M * (1 - np.eye(3)) + 7 * np.eye(3),
+    ),
     (hints.OF_MODULE, "isin", "", {"x": M, "values": np.array([1.0, 8.0])}, np.isin(M, [1, 8])),
     (hints.HINTS, "diag_embed", "", {"x": M, "n": 3}, np.array([np.diag(row) for row in M])),
     *[(t, "amax", "", PAIR, M.max(0)) for t in TABLES],
@@ -57,7 +63,6 @@ CODES = [
     (hints.OF_MODULE, "mgrid", "", {"x": np.arange(2), "y": np.arange(3)}, [*np.mgrid[:2, :3]]),
     (hints.OF_MODULE, "vstack", " of vectors", {"x": X, "y": Y}, np.vstack([X, Y])),
     (hints.OF_MODULE, "dstack", " of matrices", PAIR, np.dstack([M, M + 9])),
-    (hints.OF_MODULE, "kthvalue", "", {"x": M[::-1].T.copy(), "k": 2}, [3.0, 4.0, 5.0]),
 ]
 
 

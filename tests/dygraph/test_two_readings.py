@@ -197,7 +197,7 @@ def test_other_orders():
     ):
         with pytest.raises(TypeError, match=hint):
             call()
-    for name in ("values", "indices", "mode", "kthvalue"):
+    for name in ("values", "indices"):
         with pytest.raises(AttributeError, match="dygraph.argsort"):
             getattr(x, name)
     with pytest.raises(ValueError, match="indexing='xy'"):

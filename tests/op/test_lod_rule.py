@@ -217,21 +217,25 @@ NO_ROWS_OF_X = {
         generate_mask_labels generate_proposal_labels generate_proposals generate_proposals_v2
         locality_aware_nms masked_select matrix_nms mine_hard_examples multiclass_nms
         multiclass_nms2 multiclass_nms3 nms retinanet_detection_output retinanet_target_assign
-        rpn_target_assign unique unique_with_counts where_index""",
+        rpn_target_assign unique unique_consecutive unique_with_counts where_index""",
+    "nodes and edges of a graph": """graph_send_recv graph_send_ue_recv graph_send_uv
+        segment_pool""",
     "one row for each image": "bipartite_match target_assign",
     "cells of a map": "anchor_generator density_prior_box prior_box yolo_box",
-    "numbers over all rows": """accuracy allclose auc detection_map dist is_empty isfinite isinf
-        isnan l1_norm mean mean_iou precision_recall shape size squared_l2_norm""",
+    "numbers over all rows": """accuracy allclose auc bincount detection_map dist histogram
+        is_empty isfinite isinf isnan l1_norm mean mean_iou precision_recall shape size
+        squared_l2_norm""",
     "values that no input holds": """assign_value eye fill fill_constant
         fill_constant_batch_size_like gaussian_random linspace randint randperm range seed
-        truncated_gaussian_random uniform_random""",
+        tril_indices triu_indices truncated_gaussian_random uniform_random""",
     "parameters, gradients and the state of training": """adadelta adagrad adam adamax adamw
         average_accumulates check_finite_and_unscale coalesce_tensor decayed_adagrad dpsgd ftrl
         lamb lars_momentum momentum nadam proximal_adagrad proximal_gd radam rmsprop sgd
         spectral_norm update_loss_scaling""",
     "selected rows, or the tensor made of them": """get_tensor_from_selected_rows
         merge_selected_rows split_selected_rows""",
-    "axes put anew: a diagonal, a grid, a product of all with all": "diag kron meshgrid trace",
+    "axes put anew: a diagonal, a grid, a product of all with all": """broadcast_tensors diag kron
+        meshgrid trace""",
     "steps of a batch, branches of a program, what a search selects": """array_to_lod_tensor
         beam_search beam_search_decode conditional_block conditional_block_infer lod_array_length
         lod_rank_table lod_tensor_to_array max_sequence_len merge_lod_tensor merge_lod_tensor_infer

@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cstring>
 #include <numeric>
-#include <vector>
 
-#include "operators/reduce/sorting.h"
+#include "operators/reduce/groups.h"
 
 // unique and unique_with_counts.
-namespace dygraph {
+namespace dygraph::groups {
 namespace {
 
 constexpr int kX = 0, kOut = 0, kIndex = 1;
@@ -22,11 +20,6 @@ struct UniqueAttrs {
   std::vector<int32_t> axis;
   bool return_index = false, return_inverse = false, return_counts = false;
 };
-
-void CheckNumbers(DType dtype) {
-  ENFORCE(dtype == DType::kInt32 || dtype == DType::kInt64, Type,
-          "the attribute dtype must be int32 or int64, got ", dtype);
-}
 
 // The axis whose slices are compared; -1: all elements are.
 int AxisOf(const UniqueAttrs& a, const Dims& x) {
@@ -108,31 +101,6 @@ void DefineUniqueWithCounts(OpDef& op) {
       .KernelAllocates()
       .NoGrad();
 }
-
-void Write(KernelContext& ctx, int slot, const std::vector<int64_t>& values, DType dtype) {
-  Tensor* out = ctx.OutOrNull(slot);
-  if (!out) return;
-  out->Allocate({static_cast<int64_t>(values.size())}, dtype, ctx.place());
-  VisitDType(dtype, [&](auto tag) {
-    using U = typename decltype(tag)::type;
-    U* to = out->mutable_data<U>();
-    for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<U>(values[i]);
-  });
-}
-
-// The groups of equal rows: where each group has its first, each row its group.
-struct Groups {
-  std::vector<int64_t> first, index, counts;
-  // The group of row i is a new one where `group` is the number of groups.
-  void Add(int64_t i, int64_t group) {
-    if (group == static_cast<int64_t>(first.size())) {
-      first.push_back(i);
-      counts.push_back(0);
-    }
-    ++counts[group];
-    index[i] = group;
-  }
-};
 
 // Equal for equals: one for 0 and -0, one for all NaNs, the greatest.
 template <class T>
@@ -220,14 +188,6 @@ Groups ByAppearance(const T* from, int64_t n) {
   return ordered;
 }
 
-// -1, 0, 1; a NaN is the greatest and equals a NaN.
-template <class T>
-int Compare(T a, T b) {
-  if (a < b) return -1;
-  if (b < a) return 1;
-  return a == b ? 0 : (a != a) - (b != b);
-}
-
 // Rows of an array [outer, n, inner] along its middle axis, sorted.
 template <class T>
 Groups Sorted(const T* from, int64_t outer, int64_t n, int64_t inner) {
@@ -255,34 +215,6 @@ Groups Sorted(const T* from, int64_t outer, int64_t n, int64_t inner) {
   return groups;
 }
 
-void RequireWidth(DType dtype, int64_t n) {
-  ENFORCE(dtype == DType::kInt64 || n <= INT32_MAX, OutOfRange, "X of ", n,
-          " elements needs dtype int64, got int32");
-}
-
-// Out = the first row of each group.
-template <class T>
-void WriteFirst(KernelContext& ctx, const Tensor& x, const Groups& groups, int axis) {
-  Tensor* out = ctx.OutOrNull(kOut);
-  if (!out) return;
-  const int64_t count = static_cast<int64_t>(groups.first.size());
-  Dims dims{count};
-  int64_t outer = 1, n = x.numel(), inner = 1;
-  if (axis >= 0) {
-    dims = x.dims();
-    dims[axis] = count;
-    outer = Numel(x.dims(), 0, axis), n = x.dim(axis);
-    inner = Numel(x.dims(), axis + 1, x.rank());
-  }
-  out->Allocate(dims, x.dtype(), ctx.place());
-  const T* from = x.data<T>();
-  T* to = out->mutable_data<T>();
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t g = 0; g < count; ++g)
-      to = std::copy_n(from + (o * n + groups.first[g]) * inner, inner, to);
-  }
-}
-
 template <class T>
 struct UniqueKernel {
   static void Compute(KernelContext& ctx) {
@@ -299,7 +231,7 @@ struct UniqueKernel {
       groups = Sorted(x.data<T>(), Numel(x.dims(), 0, axis), x.dim(axis),
                       Numel(x.dims(), axis + 1, x.rank()));
     }
-    WriteFirst<T>(ctx, x, groups, axis);
+    WriteFirst<T>(ctx, kOut, x, groups, axis);
     Write(ctx, kIndex, groups.index, a.dtype);
     Write(ctx, kIndices, groups.first, a.dtype);
     Write(ctx, kCounts, groups.counts, a.dtype);
@@ -313,7 +245,7 @@ struct UniqueWithCountsKernel {
     DType dtype = ctx.attrs<CountAttrs>().dtype;
     RequireWidth(dtype, x.numel());
     Groups groups = ByAppearance(x.data<T>(), x.numel());
-    WriteFirst<T>(ctx, x, groups, -1);
+    WriteFirst<T>(ctx, kOut, x, groups, -1);
     Write(ctx, kIndex, groups.index, dtype);
     Write(ctx, kCount, groups.counts, dtype);
   }
@@ -325,4 +257,4 @@ REGISTER_OPERATOR(unique_with_counts, DefineUniqueWithCounts);
 REGISTER_CPU_KERNEL(unique_with_counts, UniqueWithCountsKernel, int32_t, int64_t, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::groups

@@ -46,6 +46,9 @@ CASES = {
     "hierarchical_sigmoid": (
         {"X": f(2, 3), "W": f(5, 3), "Label": i([1], [2])}, {"num_classes": 6}, "Label", 1, 0, 6,
     ),
+    "index_add": (
+        {"X": f(4, 2), "Index": i(1, 2), "AddValue": f(2, 2)}, {}, "Index", 1, -4, 4,
+    ),
     "index_sample": ({"X": f(2, 4), "Index": i([1], [2])}, {}, "Index", 1, -4, 4),
     "index_select": ({"X": f(4, 2), "Index": i(1, 2)}, {}, "Index", 1, -4, 4),
     "linear_chain_crf": (

@@ -1,0 +1,97 @@
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kSorted = 0, kValues = 1, kOut = 0;
+
+struct SearchsortedAttrs {
+  bool out_int32 = false;
+  bool right = false;
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims &sorted = ctx.dims(kSorted), &values = ctx.dims(kValues);
+  ENFORCE(!sorted.empty(), InvalidArgument, "SortedSequence must have an axis, got shape []");
+  bool fits = sorted.rank() == 1 || sorted.rank() == values.rank();
+  for (int i = 0; fits && i + 1 < sorted.rank(); ++i)
+    fits = sorted[i] == values[i] || !BothKnown(sorted[i], values[i]);
+  ENFORCE(fits, InvalidArgument,
+          "SortedSequence must have one axis, or the sizes of Values but along the last axis, got ",
+          sorted, " and Values ", values);
+  const bool small = ctx.attrs<SearchsortedAttrs>().out_int32;
+  ctx.SetOutput(kOut, values, small ? DType::kInt32 : DType::kInt64);
+}
+
+void DefineSearchsorted(OpDef& op) {
+  op.Comment(
+        "Out = where each of Values would stand in SortedSequence, which ascends along its last "
+        "axis: before the first element that is not less, with right before the first that is "
+        "greater. A NaN counts as the greatest.")
+      .Example(
+          ">>> edges = to_variable([1.0, 3.0, 5.0])\n"
+          ">>> F.searchsorted(edges, to_variable([3.0, 4.0])).tolist()\n"
+          "[1, 2]\n"
+          ">>> F.searchsorted(edges, to_variable([3.0, 4.0]), right=True).tolist()\n"
+          "[2, 2]")
+      .Input(kSorted, "SortedSequence", "[n], or [..., n]")
+      .Input(kValues, "Values", "any shape; [..., m] where SortedSequence has several axes")
+      .Output(kOut, "Out", "shape of Values, int64")
+      .Attr(&SearchsortedAttrs::out_int32, "out_int32", "Out is of int32")
+      .Attr(&SearchsortedAttrs::right, "right", "behind equal elements, not before them")
+      .ShareLoD(kValues)
+      .Shape(InferShape)
+      .NoGrad();
+}
+
+// The number of leading elements of a row for which stays(element) is true. Each step halves what
+// is left without a branch on the data.
+template <class T, class Stays>
+int64_t CountLeading(const T* row, int64_t n, Stays stays) {
+  const T* from = row;
+  while (n > 1) {
+    const int64_t half = n / 2;
+    from += stays(from[half - 1]) ? half : 0;
+    n -= half;
+  }
+  return from - row + (n == 1 && stays(*from));
+}
+
+template <class T>
+bool Less(T a, T b) {
+  return a < b || (b != b && a == a);
+}
+
+template <class T>
+struct SearchsortedKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &sorted = ctx.In(kSorted), &values = ctx.In(kValues);
+    const int64_t n = sorted.dim(sorted.rank() - 1);
+    const bool shared = sorted.rank() == 1, right = ctx.attrs<SearchsortedAttrs>().right;
+    const int64_t width =
+        values.rank() == 0 ? 1 : std::max<int64_t>(values.dim(values.rank() - 1), 1);
+    const T *rows = sorted.data<T>(), *v = values.data<T>();
+    Tensor& out = ctx.Out(kOut);
+    auto search = [&](auto* to) {
+      kernels::ParallelRows(values.numel(), 64, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* row = rows + (shared ? 0 : i / width * n);
+          const T value = v[i];
+          to[i] = right ? CountLeading(row, n, [=](T e) { return !Less(value, e); })
+                        : CountLeading(row, n, [=](T e) { return Less(e, value); });
+        }
+      });
+    };
+    if (out.dtype() == DType::kInt64) return search(out.mutable_data<int64_t>());
+    ENFORCE(n <= INT32_MAX, OutOfRange, "a row of ", n,
+            " elements needs out_int32=False, got out_int32=True");
+    search(out.mutable_data<int32_t>());
+  }
+};
+
+REGISTER_OPERATOR(searchsorted, DefineSearchsorted);
+REGISTER_CPU_KERNEL(searchsorted, SearchsortedKernel, int32_t, int64_t, float, double);
+
+}  // namespace
+}  // namespace dygraph
