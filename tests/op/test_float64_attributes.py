@@ -41,6 +41,9 @@ UNREAD = {
         "quantize.Shift requantize.Scale_in requantize.Scale_out requantize.Shift_in "
         "requantize.Shift_out"
     ),
+    "read with scale in functor_list alone; tests/operators/fused has its digits": (
+        "fused_elemwise_add_activation.scale"
+    ),
     "of the gradient": (
         "teacher_student_sigmoid_loss.soft_max_lower_bound "
         "teacher_student_sigmoid_loss.soft_max_up_bound"
