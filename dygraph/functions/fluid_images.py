@@ -2,7 +2,6 @@
 
 from dygraph import _core
 from dygraph.core import check
-from dygraph.core.size_lists import is_open, sizes_of
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions import images, pools
 
@@ -36,23 +35,9 @@ def fsp_matrix(x, y):
     >>> dygraph.ops.fsp_matrix(x, y).tolist()
     [[[5.0], [5.0]]]
     """
-    shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
-    one, two = shapes
-    if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
-        rule = (
-            "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
-            f"only, got {list(one)} and {list(two)}"
-        )
-        if is_open(x) or is_open(y):
-            raise check.open_size(rule, "Declare the others alike", InvalidArgumentError)
-        raise InvalidArgumentError(rule)
-    if is_open(x) or is_open(y):  # the run finds sizes that differ
-        y = ops.concat([x.detach(), y], axis=1)[:, sizes_of(x)[1] :]
-    whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
-    height, width = sizes_of(x)[2:]
-    if type(height * width) is int:
-        return whole / float(max(height * width, 1))
-    return whole / (height * width)
+    for name, v in (("x", x), ("y", y)):
+        check.variable(v, f"fsp_matrix: {name}")
+    return ops.fsp(x, y)
 
 
 _RESIZE = {

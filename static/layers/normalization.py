@@ -1,4 +1,4 @@
-"""Normalizing layers, and dropout."""
+"""Normalizing layers, dropout, and the counts of what was shown and clicked."""
 
 import math
 
@@ -9,7 +9,7 @@ from dygraph.static.layers.learnt import known, parameter, state
 from dygraph.static.layers.making import activated, layer, run
 
 __all__ = [
-    "affine_channel", "dropout", "group_norm", "instance_norm", "layer_norm", "lrn",
+    "affine_channel", "continuous_value_model", "dropout", "group_norm", "instance_norm", "layer_norm", "lrn",
     "spectral_norm",
 ]  # fmt: skip
 
@@ -383,3 +383,38 @@ def dropout(
         "dropout_implementation": dropout_implementation,
     }  # fmt: skip
     return ops.dropout(x, **attrs)
+
+
+@layer
+def continuous_value_model(input, cvm, use_cvm=True):
+    """The counts in the first two columns of an embedding, how often an item was shown and clicked.
+
+    With `use_cvm` they become ``log(shown + 1)`` and ``log(clicked + 1) - log(shown + 1)``, else
+    they are dropped. The gradient of `input` has the rows of `cvm` in these two columns, by which a
+    table learns its counts; the other columns have the gradient of the result.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, columns]``, float32 or float64, the counts first.
+    cvm : Variable
+        ``[rows, 2]``, or a row for each sequence of `input`.
+    use_cvm : bool, default True
+        Whether the two columns stay.
+
+    Returns
+    -------
+    Variable
+        ``[rows, columns]``; without `use_cvm` ``[rows, columns - 2]``.
+
+    Examples
+    --------
+    >>> from dygraph import to_variable
+    >>> from dygraph.static import layers
+    >>> x, counts = to_variable([[0.0, 0.0, 3.0]]), to_variable([[1.0, 1.0]])
+    >>> layers.continuous_value_model(x, counts).tolist()
+    [[0.0, 0.0, 3.0]]
+    >>> layers.continuous_value_model(x, counts, use_cvm=False).tolist()
+    [[3.0]]
+    """
+    return run("cvm", {"X": input, "CVM": cvm}, {"use_cvm": bool(use_cvm)})["Y"]

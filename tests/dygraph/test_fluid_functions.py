@@ -87,7 +87,7 @@ class TestElements:
         x, y = RNG.normal(size=(2, 3, 4, 5)), RNG.normal(size=(2, 6, 4, 5))
         expected = x.reshape(2, 3, 20) @ y.reshape(2, 6, 20).swapaxes(1, 2) / 20
         np.testing.assert_allclose(F.fsp_matrix(var(x), var(y)).numpy(), expected)
-        with pytest.raises(ValueError, match="differ in channels only"):
+        with pytest.raises(ValueError, match="equal but for C"):
             F.fsp_matrix(var(x), var(y[:, :, :2]))
 
 

@@ -17,6 +17,7 @@ X = np.array([[-1.7, 0.3], [0.9, 2.6]])
 UNREAD = {
     "of programs": (
         "data_norm.epsilon data_norm.summary_decay_rate data_norm_grad.epsilon "
+        "dequantize_linear.moving_rate "
         "data_norm_grad.summary_decay_rate mul.scale_out mul.scale_x mul_grad.scale_out "
         "mul_grad.scale_x p_norm.epsilon p_norm_grad.epsilon p_norm_grad_grad.epsilon "
         "p_norm_grad_grad_grad.epsilon rms_norm.quant_max_bound rms_norm.quant_min_bound "
@@ -34,6 +35,14 @@ UNREAD = {
         "hard_sigmoid_grad.offset instance_norm_grad.epsilon instance_norm_grad_grad.epsilon "
         "pad2d_grad.pad_value pad3d_grad.value pad_constant_like_grad.pad_value "
         "pad_grad.pad_value sequence_pool_grad.pad_value sequence_pool_grad_grad.pad_value"
+    ),
+    "results are whole numbers or of float32": (
+        "dequantize.Scale dequantize.Shift dequantize_abs_max.max_range quantize.Scale "
+        "quantize.Shift requantize.Scale_in requantize.Scale_out requantize.Shift_in "
+        "requantize.Shift_out"
+    ),
+    "read with scale in functor_list alone; tests/operators/fused has its digits": (
+        "fused_elemwise_add_activation.scale"
     ),
     "of the gradient": (
         "teacher_student_sigmoid_loss.soft_max_lower_bound "

@@ -209,7 +209,9 @@ ALL = [(*case, True) for case in KEEP] + [(*case, False) for case in DROP]
 
 # Operators that pass no LoD on, by what stands in the place of X's rows.
 NO_ROWS_OF_X = {
-    "sequences of the operator's own": """chunk_eval ctc_align edit_distance gru im2sequence
+    "sequences of the operator's own": """attention_lstm chunk_eval ctc_align edit_distance
+        fused_embedding_seq_pool fusion_gru fusion_lstm fusion_seqexpand_concat_fc
+        fusion_seqpool_concat fusion_seqpool_cvm_concat gru im2sequence
         linear_chain_crf lod_reset lstm lstmp rnn sequence_concat sequence_erase sequence_expand
         sequence_expand_as sequence_mask sequence_pad sequence_pool sequence_reshape
         sequence_reverse sequence_scatter sequence_slice sequence_unpad warpctc""",
@@ -223,7 +225,8 @@ NO_ROWS_OF_X = {
     "one row for each image": "bipartite_match target_assign",
     "cells of a map": "anchor_generator density_prior_box prior_box yolo_box",
     "numbers over all rows": """accuracy allclose auc bincount detection_map dist histogram
-        is_empty isfinite isinf isnan l1_norm mean mean_iou precision_recall shape size
+        is_empty isfinite isinf isnan l1_norm mean mean_iou positive_negative_pair precision_recall
+        shape size
         squared_l2_norm""",
     "values that no input holds": """assign_value eye fill fill_constant
         fill_constant_batch_size_like gaussian_random linspace randint randperm range seed
@@ -242,8 +245,8 @@ NO_ROWS_OF_X = {
         recurrent select_input select_output shrink_rnn_memory split_lod_tensor
         tensor_array_to_tensor while""",
     "matrices, whose rows are no items, and what is worked out of them": """cholesky cholesky_solve
-        determinant eig eigh eigvals eigvalsh inverse lstsq lu lu_unpack matrix_exp matrix_is_tall matrix_power
-        matrix_rank multi_dot pinv qr slogdeterminant solve svd svdvals triangular_solve""",
+        determinant eig eigh eigvals eigvalsh inverse lstsq lu lu_unpack matrix_exp matrix_is_tall
+        matrix_power matrix_rank multi_dot pinv qr slogdeterminant solve svd svdvals triangular_solve""",
     "states of one time step, which the next one meets as rows": "gru_unit lstm_unit",
     "no output": "assert delete_var save save_combine",
     "what lists and files hold, with a level of detail of its own": "feed load load_combine",

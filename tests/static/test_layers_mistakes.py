@@ -110,7 +110,7 @@ def test_unknown_functions():
         layers.fetch  # noqa: B018 - an operator that has no function
 
 
-@pytest.mark.parametrize("name", ["continuous_value_model"])
+@pytest.mark.parametrize("name", ["filter_by_instag"])
 def test_what_is_not_there_is_no_stub(name):
     assert not hasattr(layers, name)
 

@@ -99,6 +99,7 @@ CALLS = [
     ("topk", [X, 2], {}),
     ("l2_normalize", [X, 1], {}),
     ("fsp_matrix", [IMAGE, signed(2, 3, 6, 6)], {}),
+    ("continuous_value_model", [POSITIVE, POSITIVE[:, :2]], {}),
     # tensors
     ("cast", [X, "int32"], {}),
     ("assign", [X], {}),

@@ -1,0 +1,48 @@
+#include "operators/quantize/linear.h"
+
+namespace dygraph::quantize {
+namespace {
+
+void DefineDequantizeLinear(OpDef& op) {
+  DeclareLinear(
+      op.Comment("Y = X * Scale / L, L = 2^(bit_length - 1) - 1, in the type of Scale: the numbers "
+                 "that quantize_linear made whole. X may be of integers.")
+          .Example(">>> x = to_variable(np.array([0, -127], \"int8\"))\n"
+                   ">>> scale, zero = to_variable([2.0]), to_variable([0.0])\n"
+                   ">>> F.dequantize_linear(x, scale, zero, quant_axis=-1)[0].tolist()\n"
+                   "[0.0, -2.0]"))
+      .NoGrad();
+}
+
+template <class T>
+struct DequantizeLinearKernel {
+  static void Compute(KernelContext& ctx) {
+    const auto& a = ctx.attrs<LinearAttrs>();
+    CheckZeroPoint(ctx.In(kZeroPoint));
+    const Tensor x = InTypeOf<T>(ctx.In(kX)), &scale = ctx.In(kScale);
+    KeepAverage<T>(ctx, kLinearSlots, T(0));
+    if (Tensor* out = ctx.OutOrNull(kOutScale))
+      std::copy_n(scale.data<T>(), scale.numel(), out->mutable_data<T>());
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kY).mutable_data<T>();
+    if (a.only_observer) return kernels::Map(from, to, x.numel(), [](T v) { return v; });
+    const T levels = static_cast<T>(Levels(a.bit_length));
+    const T* scales = scale.data<T>();
+    const bool whole = a.quant_axis < 0;
+    const Channels c(whole ? Dims{1, 1, x.numel()} : x.dims(), whole ? 1 : a.quant_axis);
+    kernels::ParallelRows(c.outer * c.count, c.inner, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T s = scales[i % c.count];
+        kernels::Map(from + i * c.inner, to + i * c.inner, c.inner,
+                     [=](T v) { return v * s / levels; });
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(dequantize_linear, DefineDequantizeLinear);
+REGISTER_LOD_RULE(dequantize_linear, RowsOfFirstOutput);
+REGISTER_CPU_KERNEL(dequantize_linear, DequantizeLinearKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::quantize

@@ -1,0 +1,89 @@
+#include "operators/quantize/quantize.h"
+
+#include "kernels/reduce.h"
+
+namespace dygraph::quantize {
+
+namespace {
+
+template <class T>
+struct AbsMaxOp : kernels::MaxOp<T> {
+  static constexpr T kInit = 0;
+  DYGRAPH_INLINE static T Add(T a, T x) { return kernels::MaxOp<T>::Add(a, std::abs(x)); }
+};
+
+template <class T>
+void AbsMaxAround(const Tensor& x, const Channels& c, T* to) {
+  const int64_t dims[] = {c.outer, c.count, c.inner};
+  const bool reduced[] = {true, false, true};
+  kernels::Reduce<AbsMaxOp<T>>(x.data<T>(), {dims, 3}, {reduced, 3}, to);
+}
+
+template <class T, bool kEven, bool kBack>
+struct Rounded {
+  T scale, levels, inverse;
+  Rounded(T scale, int32_t bits)
+      : scale(scale),
+        levels(static_cast<T>(Levels(bits))),
+        inverse(scale <= T(1e-30) ? T(1) / (scale + T(1e-6)) : T(1) / scale) {}
+  DYGRAPH_INLINE T operator()(T x) const {
+    T whole;
+    if constexpr (kEven) {
+      whole = std::nearbyint(levels * inverse * x);
+      whole = whole < -levels - 1 ? -levels - 1 : whole > levels ? levels : whole;
+    } else {
+      T within = x < -scale ? -scale : x > scale ? scale : x;
+      whole = std::round(levels * inverse * within);
+    }
+    return kBack ? whole * scale / levels : whole;
+  }
+};
+
+}  // namespace
+
+template <class T>
+T AbsMax(const Tensor& x) {
+  T most;
+  AbsMaxAround(x, Channels({x.numel(), 1}, 1), &most);
+  return most;
+}
+
+template <class T>
+void AbsMaxOfChannels(const Tensor& x, int axis, T* to) {
+  AbsMaxAround(x, Channels(x.dims(), axis), to);
+}
+
+template <class T>
+void Round(const T* x, T* y, int64_t n, T scale, const FakeAttrs& a, bool back) {
+  auto map = [&](auto even, auto again) {
+    kernels::Map(x, y, n, Rounded<T, even.value, again.value>(scale, a.bit_length), 4);
+  };
+  if (a.round_type == 0) {
+    back ? map(std::true_type(), std::true_type()) : map(std::true_type(), std::false_type());
+  } else {
+    back ? map(std::false_type(), std::true_type()) : map(std::false_type(), std::false_type());
+  }
+}
+
+template <class T>
+void RoundChannels(const Tensor& x, Tensor* out, int axis, const T* scales, const FakeAttrs& a,
+                   bool back) {
+  const Channels c(x.dims(), axis);
+  const T* from = x.data<T>();
+  T* to = out->mutable_data<T>();
+  kernels::ParallelRows(c.outer * c.count, c.inner * 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      Round(from + i * c.inner, to + i * c.inner, c.inner, scales[i % c.count], a, back);
+  });
+}
+
+template float AbsMax(const Tensor&);
+template double AbsMax(const Tensor&);
+template void AbsMaxOfChannels(const Tensor&, int, float*);
+template void AbsMaxOfChannels(const Tensor&, int, double*);
+template void Round(const float*, float*, int64_t, float, const FakeAttrs&, bool);
+template void Round(const double*, double*, int64_t, double, const FakeAttrs&, bool);
+template void RoundChannels(const Tensor&, Tensor*, int, const float*, const FakeAttrs&, bool);
+template void RoundChannels(const Tensor&, Tensor*, int, const double*, const FakeAttrs&, bool);
+
+}  // namespace dygraph::quantize
