@@ -2,6 +2,8 @@
 
 import collections
 
+import numpy as np
+
 from dygraph import _core, to_variable
 from dygraph.core import check
 from dygraph.core.files import path_of
@@ -195,31 +197,31 @@ class Executor(Shown):
         if not isinstance(feed, dict):
             feed = _by_name(feed, program)
         for name, value in feed.items():
-            _check_fed(name, value)
+            if type(value) is not np.ndarray or type(name) is not str:
+                _check_fed(name, value)
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
-        names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
+        names = None if fetch_list is None else tuple([name_of(item) for item in fetch_list])
         skipped = 0
         if fetch_every != 1 and names:
             skipped = self._skipped(program, names, fetch_every)
             names = () if skipped else names
         plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
-        values = [_fed(feed[name], name, program) for name in plan.feeds]
+        values = [feed[name] for name in plan.feeds]
+        for i, value in enumerate(values):
+            if type(value) is not np.ndarray:
+                values[i] = _fed(value, plan.feeds[i], program)
         if plan.reads is not None:
             plan.reads.make(scope)
             values += plan.reads.values(scope)
         for name, schedule in plan.schedules:
             set_rate(scope.find_var(name), schedule.get_lr())
         results = plan.program.run(values)
-        for schedule in dict.fromkeys(schedule for _, schedule in plan.schedules):
-            schedule()  # advances one of Fluid's schedules per step
-        for i, value in enumerate(results):
-            if _core.is_empty(value):
-                name = program.desc.fetch_names[i] if names is None else names[i]
-                raise PreconditionNotMetError(
-                    f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
-                    f"been written to it. {_reason(program, name)}"
-                )
+        if plan.schedules:
+            for schedule in dict.fromkeys([schedule for _, schedule in plan.schedules]):
+                schedule()  # advances one of Fluid's schedules per step
+        if True in map(_core.is_empty, results):
+            raise _unwritten(program, names, results)
         if skipped:
             return [None] * skipped
         if not results or not _core.watch.switches() & _core.watch.EVENTS:
@@ -289,6 +291,16 @@ def _given(value, as_numpy):
             for k, shape in enumerate(_core.array_shapes(value))
         ]  # fmt: skip
     return value.numpy() if as_numpy else value
+
+
+def _unwritten(program, names, results):
+    """The error of a fetched variable that holds nothing."""
+    i = [_core.is_empty(value) for value in results].index(True)
+    name = program.desc.fetch_names[i] if names is None else names[i]
+    return PreconditionNotMetError(
+        f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has been "
+        f"written to it. {_reason(program, name)}"
+    )
 
 
 def _reason(program, name):

@@ -49,14 +49,11 @@ class Variable(_core.Symbol):
 
     is_data = False
 
-    @property
-    def name(self):
-        """Its name in the block. Assignment renames it, as `Block.rename_var` does."""
-        return self.desc.name
-
-    @name.setter
-    def name(self, new):
-        self.block.rename_var(self.name, new)
+    name = property(
+        _core.Variable.name.__get__,
+        lambda self, new: self.block.rename_var(self.name, new),
+        doc="Its name in the block. Assignment renames it, as `Block.rename_var` does.",
+    )
 
     @property
     def shape(self):
