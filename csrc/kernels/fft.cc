@@ -24,7 +24,11 @@
 namespace dygraph::kernels {
 namespace {
 
-using namespace fft;
+using fft::kLanes;
+using fft::Number;
+using fft::Pass2;
+using fft::Pass4;
+using fft::PassOdd;
 
 constexpr int64_t kLong = 4096;        // above it a line is divided
 constexpr int64_t kLongest = 1 << 16;  // of a part

@@ -215,7 +215,8 @@ def test_functions_that_would_read_it_otherwise():
     for call in (
         lambda: dygraph.var(z), lambda: z.std(correction=0), lambda: dygraph.nan_to_num(z),
         lambda: dygraph.norm(z), lambda: dygraph.linalg.vector_norm(z), lambda: z.norm(),
-        lambda: dygraph.median(z, mode="min"), lambda: dygraph.prod(z), lambda: dygraph.cumulative_sum(z[0]),
+        lambda: dygraph.median(z, mode="min"), lambda: dygraph.prod(z),
+        lambda: dygraph.cumulative_sum(z[0]),
         lambda: dygraph.isclose(z, z), lambda: dygraph.allclose(z, z), lambda: dygraph.sign(z),
         lambda: dygraph.maximum(z, z), lambda: dygraph.clip(z, 0, 1), lambda: dygraph.unique(z),
         lambda: dygraph.linalg.inv(z), lambda: dygraph.linalg.solve(z, z),
