@@ -161,6 +161,10 @@ def there_and_back(library, x, **returns):
     return library.nn.functional.max_unpool3d(most, where, (1, 2, 2))
 
 
+def there_and_back_by_fft(library, x):
+    return library.fft.irfft(library.fft.rfft(x), x.shape[-1])
+
+
 def of_linalg(name, of, pick):
     """The function of this name on both sides; `pick`: which of its results."""
     options = {"svd": {"full_matrices": False}, "lstsq": {"driver": "gelsd"}}.get(name, {})
@@ -507,6 +511,15 @@ CALLS = {
         ("cholesky", "definite", None), ("qr", "matrices", "diagonal"), ("svd", "matrices", 1),
         ("eigh", "definite", 0), ("lstsq", "matrices sides", 0),
     )},
+    "fft.fft, abs": Call("x", lambda d, x: abs(d.fft.fft(x)), lambda t, x: abs(t.fft.fft(x))),
+    "fft.rfft, irfft": Call("x", there_and_back_by_fft, there_and_back_by_fft),
+    "fft.fft, columns": Call(
+        "x", lambda d, x: d.fft.fft(x, dim=0).real, lambda t, x: t.fft.fft(x, dim=0).real
+    ),
+    "stft, abs": Call(
+        "x", lambda d, x: abs(d.signal.stft(x, 8, 4)),
+        lambda t, x: abs(t.stft(x, 8, 4, window=t.ones(8), return_complex=True)),
+    ),
     "lstm": Call("sequence state cell lstm_in lstm_hidden lstm_bias", ours_lstm, torchs_lstm),
     "gru": Call("sequence state gru_in gru_hidden gru_bias", ours_gru, torchs_gru),
 }  # fmt: skip

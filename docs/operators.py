@@ -14,8 +14,8 @@ HEAD = """# Operators
 `python docs/operators.py` writes this page from the registry. `help(dygraph.ops.NAME)` and
 `dygraph.op_info("NAME")` give slots, attributes and examples.
 
-- **dtypes**: the types that kernels take. `f`, `i`, `u` and `c` are floating-point numbers, integers,
-  unsigned integers and complex numbers of so many bits; `bf16` is bfloat16.
+- **dtypes**: the types that kernels take. `f`, `i`, `u` and `c` are floating-point numbers,
+  integers, unsigned integers and complex numbers of so many bits; `bf16` is bfloat16.
 - **gradient**: how many times the operator can be differentiated: `no`, 1, 2, 3 or `all`.
 - **LoD**: the input that gives the output its level of detail; `reads` where the operator computes
   on sequences.

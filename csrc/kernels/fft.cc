@@ -16,14 +16,19 @@
 #include <vector>
 
 #include "kernels/complex.h"
+#include "kernels/fft_passes.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "tensor/scratch.h"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are arguments of inlined functions alone
-
 namespace dygraph::kernels {
 namespace {
+
+using fft::kLanes;
+using fft::Number;
+using fft::Pass2;
+using fft::Pass4;
+using fft::PassOdd;
 
 constexpr int64_t kLong = 4096;        // above it a line is divided
 constexpr int64_t kLongest = 1 << 16;  // of a part
@@ -198,106 +203,6 @@ PlanRef<T> PlanOf(int64_t n, bool real) {
 
 // Passes ------------------------------------------------------------------------------------------
 
-template <class T>
-constexpr int kLanes = 32 / sizeof(T);
-template <class T>
-struct Lanes {
-  typedef T type __attribute__((vector_size(32)));
-};
-
-// A number of each lane's.
-template <class T>
-struct Number {
-  typename Lanes<T>::type re, im;
-};
-
-template <class T>
-DYGRAPH_INLINE void Twisted(const Number<T>& v, T c, T s, Number<T>* to) {
-  const auto re = v.re, im = v.im;
-  to->re = re * c - im * s;
-  to->im = re * s + im * c;
-}
-
-// One pass: x holds s interleaved transforms of length r m; y gets r s of length m.
-template <class T>
-DYGRAPH_INLINE void Pass2(const Number<T>* x, Number<T>* y, int64_t m, int64_t s, const T* w) {
-  for (int64_t p = 0; p < m; ++p, w += 2) {
-    for (int64_t q = 0; q < s; ++q) {
-      const Number<T>&a = x[q + s * p], &b = x[q + s * (p + m)];
-      Number<T>* to = y + q + s * 2 * p;
-      const Number<T> difference{a.re - b.re, a.im - b.im};
-      to[0].re = a.re + b.re;
-      to[0].im = a.im + b.im;
-      Twisted<T>(difference, w[0], w[1], to + s);
-    }
-  }
-}
-
-template <class T>
-DYGRAPH_INLINE void Pass4(const Number<T>* x, Number<T>* y, int64_t m, int64_t s, const T* w) {
-  for (int64_t p = 0; p < m; ++p, w += 6) {
-    for (int64_t q = 0; q < s; ++q) {
-      const Number<T>* from = x + q + s * p;
-      const Number<T>&a = from[0], &b = from[s * m], &c = from[2 * s * m], &d = from[3 * s * m];
-      const auto ac_re = a.re + c.re, ac_im = a.im + c.im, a_c_re = a.re - c.re,
-                 a_c_im = a.im - c.im, bd_re = b.re + d.re, bd_im = b.im + d.im,
-                 b_d_re = b.re - d.re, b_d_im = b.im - d.im;
-      Number<T>* to = y + q + s * 4 * p;
-      to[0].re = ac_re + bd_re;
-      to[0].im = ac_im + bd_im;
-      const Number<T> first{a_c_re + b_d_im, a_c_im - b_d_re}, second{ac_re - bd_re, ac_im - bd_im},
-          third{a_c_re - b_d_im, a_c_im + b_d_re};
-      if (p == 0) {
-        to[s] = first;
-        to[2 * s] = second;
-        to[3 * s] = third;
-      } else {
-        Twisted<T>(first, w[0], w[1], to + s);
-        Twisted<T>(second, w[2], w[3], to + 2 * s);
-        Twisted<T>(third, w[4], w[5], to + 3 * s);
-      }
-    }
-  }
-}
-
-template <int r, class T>
-DYGRAPH_INLINE void PassOdd(const Number<T>* x, Number<T>* y, int64_t m, int64_t s, const T* w,
-                            const T* cosines, const T* sines) {
-  constexpr int kHalf = (r - 1) / 2;
-  for (int64_t p = 0; p < m; ++p, w += 2 * (r - 1)) {
-    for (int64_t q = 0; q < s; ++q) {
-      const Number<T>* from = x + q + s * p;
-      Number<T>* to = y + q + s * r * p;
-      const Number<T> first = from[0];
-      Number<T> sums[kHalf], differences[kHalf], total = first;
-      for (int j = 0; j < kHalf; ++j) {
-        const Number<T>&a = from[(j + 1) * s * m], &b = from[(r - 1 - j) * s * m];
-        sums[j].re = a.re + b.re;
-        sums[j].im = a.im + b.im;
-        differences[j].re = a.re - b.re;
-        differences[j].im = a.im - b.im;
-        total.re += sums[j].re;
-        total.im += sums[j].im;
-      }
-      to[0] = total;
-      for (int k = 1; k <= kHalf; ++k) {
-        Number<T> even = first, odd{};
-        for (int j = 0; j < kHalf; ++j) {
-          const T c = cosines[k * (j + 1) % r], v = sines[k * (j + 1) % r];
-          even.re += sums[j].re * c;
-          even.im += sums[j].im * c;
-          odd.re += differences[j].re * v;
-          odd.im += differences[j].im * v;
-        }
-        const Number<T> one{even.re + odd.im, even.im - odd.re},
-            other{even.re - odd.im, even.im + odd.re};
-        Twisted<T>(one, w[2 * (k - 1)], w[2 * (k - 1) + 1], to + k * s);
-        Twisted<T>(other, w[2 * (r - k - 1)], w[2 * (r - k - 1) + 1], to + (r - k) * s);
-      }
-    }
-  }
-}
-
 // All passes; where the result is.
 template <class T>
 DYGRAPH_INLINE Number<T>* Passes(const Plan<T>& plan, Number<T>* x, Number<T>* y) {
@@ -374,25 +279,28 @@ DYGRAPH_INLINE void Block(const Plan<T>& plan, const std::complex<T>* x, const L
   }
   Number<T>* found = Passes<T>(plan, buffer, buffer + n);
   T* target = reinterpret_cast<T*>(y);
-  const T* twist = reinterpret_cast<const T*>(factors);
-  for (int64_t k = 0; k < n; ++k) {
-    Number<T> v = found[k];
-    const T* at = reinterpret_cast<const T*>(found + k);
-    if (twist) {
+  lanes = reinterpret_cast<T*>(found);
+  if (factors) {
+    const T* twist = reinterpret_cast<const T*>(factors);
+    for (int64_t k = 0; k < n; ++k) {
       T parts[2 * L];
       for (int l = 0; l < L; ++l) {
         parts[l] = twist[2 * (to[l] + k * y_lies.step)];
         parts[L + l] = twist[2 * (to[l] + k * y_lies.step) + 1];
       }
-      Number<T> w;
+      Number<T> w, v = found[k];
       std::memcpy(&w, parts, sizeof(w));
-      const Number<T> product{v.re * w.re - v.im * w.im, v.re * w.im + v.im * w.re};
-      found[k] = product;
-    } else if (scale != 1) {
-      v.re *= scale;
-      v.im *= scale;
-      found[k] = v;
+      found[k].re = v.re * w.re - v.im * w.im;
+      found[k].im = v.re * w.im + v.im * w.re;
     }
+  } else if (scale != 1) {
+    for (int64_t k = 0; k < n; ++k) {
+      found[k].re *= scale;
+      found[k].im *= scale;
+    }
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    const T* at = lanes + k * 2 * L;
     if (to_side_by_side) {
       T* out = target + 2 * (to[0] + k * y_lies.step);
       for (int l = 0; l < L; ++l) {

@@ -25,6 +25,11 @@ def _outputs(func, inputs):
             raise ArgumentTypeError(
                 f"check_grad: func must give Variables, got {kind_of(y)} as output {i}"
             )
+        if y.dtype.is_complex:
+            raise ArgumentTypeError(
+                f"check_grad: func must give real numbers, got {y.dtype} as output {i}. Give "
+                "dygraph.as_real(y)"
+            )
     return [y for y in outputs if y.dtype.is_floating]
 
 
@@ -74,6 +79,11 @@ def check_grad(func, inputs, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, seed=0, ra
     inputs = [inputs] if isinstance(inputs, Variable) else list(inputs)
     for i, x in enumerate(inputs):
         check.variable(x, f"check_grad: inputs[{i}]")
+        if x.dtype.is_complex and not x.stop_gradient:
+            raise ArgumentTypeError(
+                f"check_grad: inputs[{i}] must be real, got {x.dtype}. Give dygraph.as_real(x), "
+                "and take as_complex of it inside func"
+            )
     if order not in (1, 2):
         raise InvalidArgumentError(f"check_grad: order must be 1 or 2, got {order!r}")
     wanted = [i for i, x in enumerate(inputs) if not x.stop_gradient and x.dtype.is_floating]

@@ -19,6 +19,7 @@ import operator
 import numpy as np
 
 from dygraph import _core
+from dygraph.core.lazily import find
 from dygraph.core.numpy_functions import (
     FUNCTIONS,
     REDUCTIONS,
@@ -69,8 +70,17 @@ _BINARY_OPERATORS = {
 }  # fmt: skip
 
 
+# Of complex numbers these are functions, not operators.
+_COMPLEX = {
+    "absolute": ("elementwise", "abs"), "exp": ("elementwise", "exp"),
+    "square": ("elementwise", "square"), "conjugate": ("complex_numbers", "conj"),
+}  # fmt: skip
+
+
 def _ufunc(name, inputs):
     """The result of a ufunc; None if it is in no table."""
+    if name in _COMPLEX and (name == "conjugate" or inputs[0].dtype.is_complex):
+        return find(f"dygraph.functions.{_COMPLEX[name][0]}", _COMPLEX[name][1])(inputs[0])
     if name in _PYTHON:
         return _PYTHON[name](*(_operand(v) for v in inputs))
     if name in _UNARY_OPERATORS:

@@ -228,11 +228,6 @@ def astype(self, dtype):
     dtype = _core.dtype_of(dtype)
     if dtype == self.dtype:
         return ops.assign(self)
-    if self.dtype.is_complex and not dtype.is_complex and dtype is not _core.bool_:
-        raise ArgumentTypeError(
-            f"astype: {self.dtype} must become complex64, complex128 or bool, got {dtype}, which "
-            "drops the imaginary part. Take x.real first"
-        )
     return ops.cast(self, in_dtype=self.dtype, out_dtype=dtype)
 
 

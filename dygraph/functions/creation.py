@@ -84,9 +84,9 @@ def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False):
     Parameters
     ----------
     shape : list of int
-    fill_value : bool, int, float
+    fill_value : bool, int, float, complex
     dtype : dtype, optional
-        Default: the type of `fill_value`: bool, int64, or float32 for a float.
+        Default: the type of `fill_value`: bool, int64, float32 for a float, or complex64.
     device : Place, optional
     requires_grad : bool
         Whether it gets a gradient.
@@ -109,6 +109,13 @@ def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False):
     if isinstance(fill_value, Variable):
         dtype = fill_value.dtype if dtype is None else dtype
         fill_value = fill_value.item()
+    if type(fill_value) is complex:
+        dtype = _core.promote(default_float(), _core.complex64) if dtype is None else dtype
+        if not _core.dtype_of(dtype).is_complex:
+            raise ArgumentTypeError(f"full: dtype must be complex for {fill_value}, got {dtype}")
+        real = full(shape, fill_value.real, dtype, device=device)
+        made = real + full(shape, fill_value.imag, dtype, device=device) * 1j
+        return made.requires_grad_() if requires_grad else made
     if dtype is None and type(fill_value) in (bool, int):
         dtype = "bool" if type(fill_value) is bool else "int64"
     made = filled_with(shape, _text(fill_value, "full: fill_value"), dtype, "full")

@@ -7,7 +7,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.core.promotion import floating
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.functions.arguments import operands, through_numpy, widened
 
 __all__ = [
@@ -215,7 +215,12 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
         raise InvalidArgumentError(
             f"nan_to_num: nan must be a number, got {nan!r}. NumPy's copy= is always True here"
         )
-    if not check.variable(x, "nan_to_num: x").dtype.is_floating:
+    if check.variable(x, "nan_to_num: x").dtype.is_complex:
+        raise ArgumentTypeError(
+            f"nan_to_num: x must be real, got {x.dtype}. Replace in x.real and x.imag, and join "
+            "them with dygraph.complex"
+        )
+    if not x.dtype.is_floating:
         return ops.assign(x)
     most = {"float16": 65504.0, "float32": float(np.finfo("float32").max)}.get(
         x.dtype.name, float(np.finfo("float64").max)

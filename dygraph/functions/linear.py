@@ -7,6 +7,7 @@ from dygraph import _core
 from dygraph.core import check, size_lists
 from dygraph.errors import InvalidArgumentError
 from dygraph.functions.arguments import given_once, operands, spelled, widened
+from dygraph.functions.complex_numbers import conj
 
 ops = _core.ops
 Variable = _core.Variable
@@ -160,6 +161,7 @@ def vecdot(x1, x2, /, *, axis=-1):
     [21, 43]
     """
     x1, x2 = operands("vecdot", x1, x2)
+    x1 = conj(x1)
     least = min(x1.ndim, x2.ndim)
     axis = check.integer(axis, "vecdot: axis")
     if axis >= 0 and x1.ndim == x2.ndim:

@@ -164,7 +164,7 @@ def _sequence(value, where):
 
 def to_variables(batch):
     """Arrays and `Ragged` in lists, tuples and dicts become Variables; other values are kept."""
-    if isinstance(batch, np.ndarray) and batch.dtype.kind in "biuf":
+    if isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc":
         return _core.to_variable(batch)
     if isinstance(batch, Ragged):
         return _core.to_variable(batch.array, batch.lod)

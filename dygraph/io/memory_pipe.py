@@ -42,7 +42,7 @@ class Sender:
                 return Ragged(place(value.array), value.lod)
             if not isinstance(value, np.ndarray) or value.nbytes < _LEAST:
                 return rebuilt(value, place)
-            if value.dtype.kind not in "biuf":
+            if value.dtype.kind not in "biufc":
                 return value
             arrays.append((size, value))
             placed = Placed(size, value.shape, value.dtype)

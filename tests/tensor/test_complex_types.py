@@ -194,3 +194,60 @@ def test_programs():
     (got2,) = static.Executor().run(again, feed=feed, fetch_list=[out.name])
     np.testing.assert_array_equal(got, got2)
     assert x.dtype == static.core.VarDesc.VarType.COMPLEX64
+
+
+def test_functions_of_numpy():
+    z = dygraph.to_variable(Z)
+    for name in ("absolute", "exp", "square", "conjugate", "add", "multiply", "negative"):
+        args = (z, z) if name in ("add", "multiply") else (z[0],)
+        want = getattr(np, name)(*(a.numpy() for a in args))
+        np.testing.assert_allclose(getattr(np, name)(*args).numpy(), want, rtol=1e-15)
+    with pytest.raises(dygraph.errors.DygraphError, match="complex128"):
+        np.sqrt(z)
+
+
+def test_functions_that_would_read_it_otherwise():
+    """vecdot conjugates, as the standard asks; var would need |z|^2, nan_to_num two parts."""
+    a, b = Z, Z[::-1]
+    got = dygraph.vecdot(dygraph.to_variable(a), dygraph.to_variable(b))
+    np.testing.assert_allclose(got.numpy(), np.vecdot(a, b))
+    z = dygraph.to_variable(a.astype("complex64"))
+    for call in (
+        lambda: dygraph.var(z), lambda: z.std(correction=0), lambda: dygraph.nan_to_num(z),
+        lambda: dygraph.norm(z), lambda: dygraph.linalg.vector_norm(z), lambda: z.norm(),
+        lambda: dygraph.median(z, mode="min"), lambda: dygraph.prod(z),
+        lambda: dygraph.cumulative_sum(z[0]),
+        lambda: dygraph.isclose(z, z), lambda: dygraph.allclose(z, z), lambda: dygraph.sign(z),
+        lambda: dygraph.maximum(z, z), lambda: dygraph.clip(z, 0, 1), lambda: dygraph.unique(z),
+        lambda: dygraph.linalg.inv(z), lambda: dygraph.linalg.solve(z, z),
+        lambda: dygraph.linalg.eigh(z), lambda: dygraph.linalg.svd(z), lambda: dygraph.hypot(z, z),
+        lambda: dygraph.nn.functional.mse_loss(z, z), lambda: dygraph.nn.functional.l1_loss(z, z),
+        lambda: dygraph.einsum("ij,jk->ik", z, z), lambda: dygraph.signbit(z),
+        lambda: dygraph.copysign(z, z), lambda: dygraph.nextafter(z, z), lambda: dygraph.std(z),
+        lambda: dygraph.nn.functional.normalize(z), lambda: dygraph.logaddexp(z, z),
+        lambda: dygraph.remainder(z, z), lambda: dygraph.floor(z), lambda: dygraph.lerp(z, z, 0.5),
+        lambda: dygraph.nn.functional.cosine_similarity(z, z), lambda: dygraph.trace(z),
+        lambda: dygraph.bitwise_and(z, z), lambda: z > 0,
+        lambda: dygraph.nn.Linear(2, 2)(z),
+        lambda: dygraph.ops.mean(z), lambda: dygraph.special.erf(z), lambda: dygraph.topk(z, 1),
+        lambda: dygraph.linalg.det(z), lambda: dygraph.linalg.matrix_norm(z), lambda: z.log(),
+    ):  # fmt: skip
+        with pytest.raises(dygraph.errors.DygraphError, match="complex64|complex"):
+            pytest.fail(f"{call.__code__.co_names}: {call()}")
+
+
+def test_constants():
+    assert dygraph.full([2], 1 + 2j, dtype="complex64").tolist() == [1 + 2j] * 2
+    z = dygraph.to_variable([1j])
+    assert dygraph.zeros_like(z).tolist() == [0] and dygraph.ones_like(z).dtype == z.dtype
+    assert dygraph.where(z == 1j, z, 2j).tolist() == [1j]
+    assert dygraph.full_like(z, 3.0).tolist() == [3]
+    assert dygraph.full([1], 1j).dtype.name == "complex64"
+    with pytest.raises(TypeError, match="float32"):
+        dygraph.full([1], 1j, dtype="float32")
+
+
+def test_batches():
+    data = [(np.array([1j, 2], "complex64"), i) for i in range(4)]
+    for x, _ in dygraph.io.DataLoader(data, batch_size=2):
+        assert x.dtype.name == "complex64" and x.shape == (2, 2)

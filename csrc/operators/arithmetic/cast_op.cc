@@ -17,6 +17,10 @@ void InferShape(InferContext& ctx) {
   DType to = ctx.attrs<CastAttrs>().out_dtype;
   ENFORCE(to != DType::kUnset, InvalidArgument,
           "the attribute out_dtype must be given, got nothing");
+  const DType from = ctx.dtype(kX);
+  ENFORCE(!IsComplex(from) || IsComplex(to) || to == DType::kBool, Type, "X of ", from,
+          " must become complex or bool, got ", to,
+          ", which drops the imaginary part. Take x.real first");
   ctx.SetOutput(kOut, ctx.dims(kX), to);
 }
 

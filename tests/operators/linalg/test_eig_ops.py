@@ -49,7 +49,8 @@ def test_equation():
             x = rng.randn(*shape).astype(dtype)
             w, v = ops.eig(dygraph.to_variable(x))
             assert w.dtype.name == v.dtype.name == ("complex64" if atol > 1e-6 else "complex128")
-            np.testing.assert_allclose(x @ v.numpy(), v.numpy() * w.numpy()[..., None, :], atol=atol)
+            turned = v.numpy() * w.numpy()[..., None, :]
+            np.testing.assert_allclose(x @ v.numpy(), turned, atol=atol)
             if x.size:
                 np.testing.assert_allclose(np.linalg.norm(v.numpy(), axis=-2), 1, rtol=1e-5)
             alone = ops.eigvals(dygraph.to_variable(x)).numpy()
