@@ -212,7 +212,7 @@ NO_ROWS_OF_X = {
     "sequences of the operator's own": """attention_lstm chunk_eval ctc_align edit_distance
         fused_embedding_seq_pool fusion_gru fusion_lstm fusion_seqexpand_concat_fc
         fusion_seqpool_concat fusion_seqpool_cvm_concat gru im2sequence
-        linear_chain_crf lod_reset lstm lstmp match_matrix_tensor rnn sequence_concat
+        linear_chain_crf lod_reset lstm lstmp match_matrix_tensor pyramid_hash rnn sequence_concat
         sequence_erase sequence_expand sequence_expand_as sequence_mask sequence_match
         sequence_pad sequence_pool sequence_reshape sequence_reverse sequence_scatter
         sequence_slice sequence_unpad var_conv_2d warpctc""",
