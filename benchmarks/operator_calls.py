@@ -255,6 +255,29 @@ CALLS = {
         lambda d, x: d.ops.clip(x, min=-1.0, max=1.0),
         lambda t, x: t.clamp(x, -1.0, 1.0),
     ),
+    # in steps of 1/8, so that no number of either side lies at another's edge
+    "fake quantize": Call(
+        "x",
+        lambda d, x: d.ops.fake_quantize_dequantize_moving_average_abs_max(
+            x, d.full([1], 15.875), is_test=True, round_type=0
+        )[0],
+        lambda t, x: t.fake_quantize_per_tensor_affine(x, 0.125, 0, -127, 127),
+    ),
+    "fake quantize, channels": Call(
+        "x",
+        lambda d, x: d.ops.fake_channel_wise_quantize_dequantize_abs_max(
+            x, round_type=0, quant_axis=0
+        )[0],
+        lambda t, x: t.fake_quantize_per_channel_affine(
+            x, x.detach().abs().amax(1) / 127, t.zeros(x.shape[0], dtype=t.int32), 0, -127, 127
+        ),
+    ),
+    "quantize": Call(
+        "x",
+        lambda d, x: d.ops.quantize(x.detach(), Scale=8.0, is_negative_input=True),
+        lambda t, x: t.quantize_per_tensor(x.detach(), 0.125, 0, t.qint8).int_repr(),
+        backward=False,
+    ),
     "cast to double": Call("x", lambda d, x: x.astype("float64"), lambda t, x: x.double()),
     "dropout": Call(
         "x",

@@ -17,6 +17,7 @@ from dygraph.errors import did_you_mean
 from dygraph.static import (
     backward,
     clip,
+    contrib,
     core,
     debugger,
     dygraph,
@@ -135,7 +136,7 @@ def __dir__():
 __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "LoDTensorArray",
     "OpRole", "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
-    "WeightNormParamAttr", "append_backward", "backward", "clip", "core",
+    "WeightNormParamAttr", "append_backward", "backward", "clip", "contrib", "core",
     "cpu_places", "create_global_var", "create_parameter", "cuda_pinned_places", "cuda_places",
     "data", "debugger", "default_main_program", "default_startup_program", "device_guard", "diff",
     "draw_graph", "dygraph", "embedding", "evaluator", "fold_inference", "global_scope",

@@ -9,8 +9,8 @@ from dygraph.static.layers.learnt import known, parameter, state
 from dygraph.static.layers.making import activated, layer, run
 
 __all__ = [
-    "affine_channel", "continuous_value_model", "dropout", "group_norm", "instance_norm", "layer_norm", "lrn",
-    "spectral_norm",
+    "affine_channel", "continuous_value_model", "dropout", "group_norm", "instance_norm",
+    "layer_norm", "lrn", "spectral_norm",
 ]  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from dygraph.static import layers
 
 # The modules of `dygraph.static` whose names Fluid's scripts write, and those behind them.
 MODULES = """
-dygraph.static dygraph.static.clip dygraph.static.core dygraph.static.data_feeder
+dygraph.static dygraph.static.clip dygraph.static.contrib.layers dygraph.static.core
+dygraph.static.data_feeder
 dygraph.static.debugger dygraph.static.evaluator dygraph.static.framework
 dygraph.static.initializer dygraph.static.install_check dygraph.static.io
 dygraph.static.layer_helper dygraph.static.layers dygraph.static.metrics dygraph.static.nets

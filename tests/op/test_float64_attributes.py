@@ -17,7 +17,7 @@ X = np.array([[-1.7, 0.3], [0.9, 2.6]])
 UNREAD = {
     "of programs": (
         "data_norm.epsilon data_norm.summary_decay_rate data_norm_grad.epsilon "
-        "dequantize_linear.moving_rate "
+        "dequantize_linear.moving_rate pyramid_hash.lr pyramid_hash_grad.lr "
         "data_norm_grad.summary_decay_rate mul.scale_out mul.scale_x mul_grad.scale_out "
         "mul_grad.scale_x p_norm.epsilon p_norm_grad.epsilon p_norm_grad_grad.epsilon "
         "p_norm_grad_grad_grad.epsilon rms_norm.quant_max_bound rms_norm.quant_min_bound "

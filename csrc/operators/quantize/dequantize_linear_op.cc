@@ -27,16 +27,9 @@ struct DequantizeLinearKernel {
     T* to = ctx.Out(kY).mutable_data<T>();
     if (a.only_observer) return kernels::Map(from, to, x.numel(), [](T v) { return v; });
     const T levels = static_cast<T>(Levels(a.bit_length));
-    const T* scales = scale.data<T>();
     const bool whole = a.quant_axis < 0;
     const Channels c(whole ? Dims{1, 1, x.numel()} : x.dims(), whole ? 1 : a.quant_axis);
-    kernels::ParallelRows(c.outer * c.count, c.inner, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T s = scales[i % c.count];
-        kernels::Map(from + i * c.inner, to + i * c.inner, c.inner,
-                     [=](T v) { return v * s / levels; });
-      }
-    });
+    MapChannels(from, to, c, scale.data<T>(), [=](T v, T s) { return v * s / levels; });
   }
 };
 

@@ -77,15 +77,8 @@ struct FakeChannelWiseDequantizeKernel {
       range *= static_cast<T>(Levels(a.quant_bits[1]));
       own = *ctx.In(kScales, 1).data<T>();
     }
-    const T *from = x.data<T>(), *scales = ctx.In(kScales, 0).data<T>();
-    T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(c.outer * c.count, c.inner, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T scale = scales[i % c.count];
-        kernels::Map(from + i * c.inner, to + i * c.inner, c.inner,
-                     [=](T v) { return v * scale * own / range; });
-      }
-    });
+    MapChannels(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), c, ctx.In(kScales, 0).data<T>(),
+                [=](T v, T scale) { return v * scale * own / range; });
   }
 };
 

@@ -21,12 +21,9 @@ void AbsMaxAround(const Tensor& x, const Channels& c, T* to) {
 
 template <class T, bool kEven, bool kBack>
 struct Rounded {
-  T scale, levels, inverse;
-  Rounded(T scale, int32_t bits)
-      : scale(scale),
-        levels(static_cast<T>(Levels(bits))),
-        inverse(scale <= T(1e-30) ? T(1) / (scale + T(1e-6)) : T(1) / scale) {}
-  DYGRAPH_INLINE T operator()(T x) const {
+  T levels;
+  DYGRAPH_INLINE T operator()(T x, T scale) const {
+    const T inverse = scale <= T(1e-30) ? T(1) / (scale + T(1e-6)) : T(1) / scale;
     T whole;
     if constexpr (kEven) {
       whole = std::nearbyint(levels * inverse * x);
@@ -38,6 +35,17 @@ struct Rounded {
     return kBack ? whole * scale / levels : whole;
   }
 };
+
+// Calls run(function) with the one that the attributes ask for.
+template <class T, class F>
+void Choose(const FakeAttrs& a, bool back, F run) {
+  const T levels = static_cast<T>(Levels(a.bit_length));
+  if (a.round_type == 0) {
+    back ? run(Rounded<T, true, true>{levels}) : run(Rounded<T, true, false>{levels});
+  } else {
+    back ? run(Rounded<T, false, true>{levels}) : run(Rounded<T, false, false>{levels});
+  }
+}
 
 }  // namespace
 
@@ -55,25 +63,14 @@ void AbsMaxOfChannels(const Tensor& x, int axis, T* to) {
 
 template <class T>
 void Round(const T* x, T* y, int64_t n, T scale, const FakeAttrs& a, bool back) {
-  auto map = [&](auto even, auto again) {
-    kernels::Map(x, y, n, Rounded<T, even.value, again.value>(scale, a.bit_length), 4);
-  };
-  if (a.round_type == 0) {
-    back ? map(std::true_type(), std::true_type()) : map(std::true_type(), std::false_type());
-  } else {
-    back ? map(std::false_type(), std::true_type()) : map(std::false_type(), std::false_type());
-  }
+  Choose<T>(a, back, [=](auto f) { kernels::Map(x, y, n, [=](T v) { return f(v, scale); }, 4); });
 }
 
 template <class T>
 void RoundChannels(const Tensor& x, Tensor* out, int axis, const T* scales, const FakeAttrs& a,
                    bool back) {
-  const Channels c(x.dims(), axis);
-  const T* from = x.data<T>();
-  T* to = out->mutable_data<T>();
-  kernels::ParallelRows(c.outer * c.count, c.inner * 4, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      Round(from + i * c.inner, to + i * c.inner, c.inner, scales[i % c.count], a, back);
+  Choose<T>(a, back, [&](auto f) {
+    MapChannels(x.data<T>(), out->mutable_data<T>(), Channels(x.dims(), axis), scales, f);
   });
 }
 
