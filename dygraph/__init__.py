@@ -122,6 +122,7 @@ _LAZY = {
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "special": "",
     "static": "",
+    "text": "",
     "training.model": "Model",
     "training.model_summary": "summary",
     "training.parallel": "DataParallel ParallelEnv prepare_context",

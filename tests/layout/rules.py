@@ -48,9 +48,9 @@ PYTHON_ROOMS = set(
     "training vision".split()
 )
 PUBLIC_MODULES = set(
-    "__init__ __main__ callbacks checkpoint distribution errors geometric initializer linalg memory "
-    "metrics "
-    "nets notebook ops profiler reader regularizer safetensors special unique_name".split()
+    "__init__ __main__ callbacks checkpoint distribution errors geometric initializer linalg "
+    "memory metrics nets notebook ops profiler reader regularizer safetensors special text "
+    "unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")

@@ -212,7 +212,8 @@ NO_ROWS_OF_X = {
     "sequences of the operator's own": """chunk_eval ctc_align edit_distance gru im2sequence
         linear_chain_crf lod_reset lstm lstmp rnn sequence_concat sequence_erase sequence_expand
         sequence_expand_as sequence_mask sequence_pad sequence_pool sequence_reshape
-        sequence_reverse sequence_scatter sequence_slice sequence_unpad warpctc""",
+        sequence_reverse sequence_scatter sequence_slice sequence_unpad warpctc
+        warprnnt""",
     "rows that data choose": """collect_fpn_proposals distribute_fpn_proposals gather_tree
         generate_mask_labels generate_proposal_labels generate_proposals generate_proposals_v2
         locality_aware_nms masked_select matrix_nms mine_hard_examples multiclass_nms
