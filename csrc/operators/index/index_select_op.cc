@@ -43,9 +43,8 @@ struct IndexSelectGradKernel {
 };
 
 REGISTER_OPERATOR(index_select, DefineIndexSelect);
-REGISTER_LOD_RULE(index_select, [](const LoDCall& c) {
-  return GivesRows(c, c.attrs<IndexSelectAttrs>().dim);
-});
+REGISTER_LOD_RULE(index_select,
+                  [](const LoDCall& c) { return GivesRows(c, c.attrs<IndexSelectAttrs>().dim); });
 REGISTER_LOD_ALSO(index_select, kIndex);
 REGISTER_CPU_KERNEL(index_select, IndexSelectKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);
