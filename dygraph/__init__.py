@@ -126,6 +126,7 @@ _LAZY = {
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "special": "",
     "static": "",
+    "text": "",
     "training.model": "Model",
     "training.model_summary": "summary",
     "training.parallel": "DataParallel ParallelEnv prepare_context",
@@ -166,10 +167,11 @@ def __getattr__(name):
         return importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return _find(f"dygraph.{_LAZY_NAMES[name]}", name)
+    if name in _MORE:
+        globals()[name] = getattr(ops, name)
+        return globals()[name]
     if name in nn.__all__:
         return getattr(nn, name)
-    if name in _MORE:
-        return getattr(ops, name)
     if name in _hints.OF_MODULE:
         hint = f" {_hints.OF_MODULE[name]}"
     elif name in ops.__all__:

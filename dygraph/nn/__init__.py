@@ -33,6 +33,7 @@ _LAZY = {
     "rnn": "BiRNN GRU LSTM RNN SimpleRNN",
     "rnn_cells": "GRUCell LSTMCell RNNCellBase SimpleRNNCell",
     "spectral": "SpectralNorm",
+    "transducer": "RNNTLoss",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
     "vision": "ChannelShuffle Flatten Fold Pad2D PixelShuffle PixelUnshuffle Unfold Upsample "

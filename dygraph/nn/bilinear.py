@@ -1,10 +1,8 @@
 """BilinearTensorProduct and TreeConv: products with a tensor of weights."""
 
-import numpy as np
-
 from dygraph import _core
 from dygraph.core import check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 
@@ -150,67 +148,29 @@ class TreeConv(Layer):
     def forward(self, nodes_vector, edge_set):
         check.variable(nodes_vector, "TreeConv: nodes_vector")
         check.variable(edge_set, "TreeConv: edge_set")
-        batch, count = self._sizes(nodes_vector, edge_set)
-        edges = edge_set.numpy()
-        places = np.zeros((batch, 3, count, count))
-        for tree, pairs in zip(places, edges, strict=True):
-            _weigh(tree, pairs, self._max_depth)
-        places = _core.literal(places, nodes_vector.dtype)
-        gathered = ops.einsum([places, nodes_vector], equation="bkvu,buf->bvfk")
-        out = ops.einsum([gathered, self.weight], equation="bvfk,fkon->bvon")
+        self._check(nodes_vector, edge_set)
+        out = ops.tree_conv(nodes_vector, edge_set, self.weight, max_depth=self._max_depth)
         if self.bias is not None:
             out = ops.elementwise_add(out, self.bias)
         return out if self._act is None else self._act(out)
 
-    def _sizes(self, nodes, edges):
+    def _check(self, nodes, edges):
         shapes = f"got shapes {list(nodes.shape)} and {list(edges.shape)}"
         features = self.weight.shape[0]
-        if len(nodes.shape) != 3 or nodes.shape[2] != features:
+        if len(nodes.shape) != 3 or not check.may_be_equal(nodes.shape[2], features):
             raise InvalidArgumentError(
                 f"TreeConv: nodes_vector must be [batch, nodes, {features}], {shapes}"
             )
-        if len(edges.shape) != 3 or edges.shape[2] != 2 or edges.shape[0] != nodes.shape[0]:
+        if len(edges.shape) != 3 or not (
+            check.may_be_equal(edges.shape[2], 2)
+            and check.may_be_equal(edges.shape[0], nodes.shape[0])
+        ):
             raise InvalidArgumentError(
                 f"TreeConv: edge_set must be [{nodes.shape[0]}, edges, 2], {shapes}"
             )
         if edges.dtype.is_floating or str(edges.dtype) == "bool":
             raise ArgumentTypeError(f"TreeConv: edge_set must hold integers, got {edges.dtype}")
-        return nodes.shape[:2]
 
     def extra_repr(self):
         features, _, outputs, filters = self.weight.shape
         return f"{features}, {outputs}, num_filters={filters}, max_depth={self._max_depth}"
-
-
-def _weigh(tree, pairs, max_depth):
-    """Writes the weights (left, right, top) of node u in the window of node v to tree[:, v, u]."""
-    count = tree.shape[1]
-    children = [[] for _ in range(count)]
-    edges = 0
-    for parent, child in pairs.tolist():
-        if parent == 0 or child == 0:
-            break
-        for node in (parent, child):
-            if not 1 <= node <= count:
-                raise OutOfRangeError(
-                    f"TreeConv: edge_set must hold nodes in [1, {count}], and 0 at its end, "
-                    f"got {node}"
-                )
-        children[parent - 1].append(child - 1)
-        edges += 1
-    for root in range(min(edges + 1, count)):
-        seen = {root}
-        waiting = [(root, 0, 0.5)]
-        while waiting:
-            node, depth, place = waiting.pop()
-            top = 1 - depth / max_depth
-            left = (1 - top) * place
-            tree[:, root, node] += (left, (1 - top) * (1 - left), top)
-            if depth + 1 >= max_depth:
-                continue
-            siblings = children[node]
-            for i, child in enumerate(siblings):
-                if child not in seen:  # a cycle is visited once
-                    seen.add(child)
-                    place = i / (len(siblings) - 1) if len(siblings) > 1 else 0.5
-                    waiting.append((child, depth + 1, place))

@@ -143,10 +143,18 @@ ALONE = set(
     "BatchNorm BiRNN BilinearTensorProduct CenterLoss Dropout1D Dropout2D Dropout3D "
     "FeatureAlphaDropout GRUUnit HSigmoid InstanceNorm Layer LayerDict LayerList MaxUnPool1D "
     "MaxUnPool2D MaxUnPool3D Maxout MultiHeadAttention NCE PRelu ParameterDict ParameterList "
-    "Pool2D RNN RNNCellBase Sequential SpectralNorm Swish ThresholdedReLU Transformer "
+    "Pool2D RNN RNNCellBase RNNTLoss Sequential SpectralNorm Swish ThresholdedReLU Transformer "
     "TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer "
     "TreeConv scaled_dot_product_attention".split()
 )
+
+
+def test_a_transducer_of_even_chances():
+    one, two = dygraph.to_variable([1]), dygraph.to_variable([2])
+    loss = F.rnnt_loss(
+        dygraph.zeros(1, 2, 2, 2), dygraph.to_variable([[1]]), two, one, blank=0, fastemit_lambda=0
+    )
+    assert loss.item() == pytest.approx(np.log(4))  # two paths of three moves
 
 
 def test_every_layer_that_torch_has_is_compared():

@@ -49,7 +49,7 @@ PYTHON_ROOMS = set(
 )
 PUBLIC_MODULES = set(
     "__init__ __main__ callbacks checkpoint distribution errors fft geometric initializer linalg "
-    "memory metrics nets notebook ops profiler reader regularizer safetensors signal special "
+    "memory metrics nets notebook ops profiler reader regularizer safetensors signal special text "
     "unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}

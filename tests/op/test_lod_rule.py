@@ -215,7 +215,7 @@ NO_ROWS_OF_X = {
         linear_chain_crf lod_reset lstm lstmp match_matrix_tensor pyramid_hash rnn sequence_concat
         sequence_erase sequence_expand sequence_expand_as sequence_mask sequence_match
         sequence_pad sequence_pool sequence_reshape sequence_reverse sequence_scatter
-        sequence_slice sequence_unpad var_conv_2d warpctc""",
+        sequence_slice sequence_unpad var_conv_2d warpctc warprnnt""",
     "rows that data choose": """collect_fpn_proposals distribute_fpn_proposals gather_tree
         generate_mask_labels generate_proposal_labels generate_proposals generate_proposals_v2
         locality_aware_nms masked_select matrix_nms mine_hard_examples multiclass_nms

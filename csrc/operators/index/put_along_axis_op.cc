@@ -3,8 +3,8 @@
 #include "kernels/broadcast.h"
 #include "kernels/dual.h"
 #include "kernels/integer.h"
-#include "operators/index/along_axis.h"
 #include "operators/higher_gradient.h"
+#include "operators/index/along_axis.h"
 
 namespace dygraph::indexing {
 namespace {
@@ -411,7 +411,8 @@ struct PutAlongAxisThird {
     const Places places(a, input.dims(), index, given);
     std::vector<int64_t> at = places.At(input.dims());
     Tensor numbers(given, DType::kInt64);  // of the elements of Value, repeated as they are
-    std::iota(numbers.mutable_data<int64_t>(), numbers.mutable_data<int64_t>() + numbers.numel(), 0);
+    std::iota(numbers.mutable_data<int64_t>(), numbers.mutable_data<int64_t>() + numbers.numel(),
+              0);
     const Tensor values = RepeatedValue(numbers, places.target.shape);
     const int64_t* v = values.data<int64_t>();
     std::vector<higher::Scalar> x = p.Leaves(0, 0, input.numel());

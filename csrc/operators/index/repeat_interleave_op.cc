@@ -85,9 +85,13 @@ void ForRuns(const Times& times, int64_t outer, int64_t n, int64_t width, const 
   const int64_t each = times.each, total = times.total;
   const int64_t cost = width * std::max<int64_t>(total / std::max<int64_t>(n, 1), 1);
   kernels::ParallelRows(outer * n, cost, [=](int64_t begin, int64_t end) {
+    int64_t i = n == 0 ? 0 : begin % n, base = n == 0 ? 0 : begin / n * total;
     for (int64_t s = begin; s < end; ++s) {
-      const int64_t i = s % n, first = begin_of ? begin_of[i] : i * each;
-      f(s, s / n * total + first, begin_of ? begin_of[i + 1] - first : each);
+      const int64_t first = begin_of ? begin_of[i] : i * each;
+      f(s, base + first, begin_of ? begin_of[i + 1] - first : each);
+      if (++i < n) continue;
+      i = 0;
+      base += total;
     }
   });
 }
@@ -104,7 +108,11 @@ struct RepeatInterleaveKernel {
     if (ctx.Out(kOut).numel() == 0) return;
     const int64_t outer = Numel(x.dims(), 0, axis);
     ForRuns(times, outer, x.dim(axis), width, [=](int64_t i, int64_t row, int64_t k) {
-      if (width == 1) return static_cast<void>(std::fill_n(to + row, k, from[i]));
+      if (width == 1) {
+        const T value = from[i];
+        for (int64_t r = row; r < row + k; ++r) to[r] = value;
+        return;
+      }
       for (int64_t r = row; r < row + k; ++r)
         std::memcpy(to + r * width, from + i * width, width * sizeof(T));
     });
@@ -147,6 +155,12 @@ struct RepeatInterleaveGradKernel {
     T* to = out.mutable_data<T>();
     if (out.numel() == 0) return;
     ForRuns(times, outer, x[axis], width, [=](int64_t i, int64_t row, int64_t k) {
+      if (width == 1) {
+        T sum = 0;
+        for (int64_t r = row; r < row + k; ++r) sum += g[r];
+        to[i] = sum;
+        return;
+      }
       T* sum = to + i * width;
       std::fill_n(sum, width, T(0));
       for (int64_t r = row; r < row + k; ++r) {

@@ -52,15 +52,18 @@ int64_t CountLeading(const T* row, int64_t n, Stays stays) {
   const T* from = row;
   while (n > 1) {
     const int64_t half = n / 2;
-    from += stays(from[half - 1]) ? half : 0;
+    from += half & -static_cast<int64_t>(stays(from[half - 1]));
     n -= half;
   }
   return from - row + (n == 1 && stays(*from));
 }
 
+// A NaN in the row is less than or equal to no number: it stays behind all.
 template <class T>
-bool Less(T a, T b) {
-  return a < b || (b != b && a == a);
+int64_t Place(const T* row, int64_t n, T value, bool right) {
+  if (value != value) return right ? n : CountLeading(row, n, [](T e) { return e == e; });
+  return right ? CountLeading(row, n, [=](T e) { return e <= value; })
+               : CountLeading(row, n, [=](T e) { return e < value; });
 }
 
 template <class T>
@@ -76,10 +79,7 @@ struct SearchsortedKernel {
     auto search = [&](auto* to) {
       kernels::ParallelRows(values.numel(), 64, [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const T* row = rows + (shared ? 0 : i / width * n);
-          const T value = v[i];
-          to[i] = right ? CountLeading(row, n, [=](T e) { return !Less(value, e); })
-                        : CountLeading(row, n, [=](T e) { return Less(e, value); });
+          to[i] = Place(rows + (shared ? 0 : i / width * n), n, v[i], right);
         }
       });
     };

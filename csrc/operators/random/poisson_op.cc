@@ -37,26 +37,37 @@ double Few(double mean, double uniform) {
   return count;
 }
 
+// Pairs of uniform numbers from blocks of the generator's sequence.
+struct Pairs {
+  uint64_t seed, stream;
+  void Draw(uint64_t block, double* u, double* v) const {
+    uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32);
+    uint32_t c2 = static_cast<uint32_t>(stream), c3 = static_cast<uint32_t>(stream >> 32);
+    kernels::Philox4x32(c0, c1, c2, c3, static_cast<uint32_t>(seed),
+                        static_cast<uint32_t>(seed >> 32));
+    *u = static_cast<double>((uint64_t{c0} << 32 | c1) >> 11) * 0x1p-53;
+    *v = static_cast<double>((uint64_t{c2} << 32 | c3) >> 11) * 0x1p-53;
+  }
+};
+
 // The transformed rejection method with a decision table (Hoermann, "The transformed rejection
-// method for generating Poisson random variables", 1993), from pairs of uniform numbers. Element i
-// takes pieces i, i + n, i + 2 n, ... of the sequence until one is accepted.
-double Many(double mean, const kernels::Philox& generator, int64_t i, int64_t n) {
-  constexpr int kPiece = 32;
+// method for generating Poisson random variables", 1993). Element i takes blocks i + n, i + 2 n,
+// ... until a pair is accepted; those before belong to the small means.
+double Many(double mean, const Pairs& pairs, int64_t i, int64_t n) {
   const double root = std::sqrt(mean), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
-  const double log_mean = std::log(mean);
-  double drawn[kPiece];
-  for (int64_t piece = i;; piece += n) {
-    generator.Uniform(drawn, kPiece, piece * kPiece);
-    for (int k = 0; k < kPiece; k += 2) {
-      const double u = drawn[k] - 0.5, v = 1 - drawn[k + 1], s = 0.5 - std::fabs(u);
-      const double count = std::floor((2 * a / s + b) * u + mean + 0.43);
-      if (s >= 0.07 && v <= v_r) return count;
-      if (!(count >= 0) || (s < 0.013 && v > s)) continue;
-      if (std::log(v * inverse_alpha / (a / (s * s) + b)) <=
-          count * log_mean - mean - kernels::LogGamma(count + 1))
-        return count;
-    }
+  for (uint64_t block = static_cast<uint64_t>(i) + n;; block += n) {
+    double u, v;
+    pairs.Draw(block, &u, &v);
+    u -= 0.5;
+    v = 1 - v;  // above 0
+    const double s = 0.5 - std::fabs(u);
+    const double count = std::floor((2 * a / s + b) * u + mean + 0.43);
+    if (s >= 0.07 && v <= v_r) return count;
+    if (!(count >= 0) || (s < 0.013 && v > s)) continue;
+    if (std::log(v * inverse_alpha / (a / (s * s) + b)) <=
+        count * std::log(mean) - mean - kernels::LogGamma(count + 1))
+      return count;
   }
 }
 
@@ -70,6 +81,7 @@ struct PoissonKernel {
     RequireWithin(mean, n, static_cast<T>(0x1p52), "lie in [0, 2^52]");
     T* to = ctx.Out(kOut).mutable_data<T>();
     const kernels::Philox generator = Generator(ctx, 0);
+    const Pairs pairs{ctx.random_seed(), ctx.random_stream()};
     constexpr int64_t kBlock = 512;
     kernels::ParallelRows((n + kBlock - 1) / kBlock, kBlock * 64, [=](int64_t begin, int64_t end) {
       double drawn[kBlock];
@@ -79,7 +91,7 @@ struct PoissonKernel {
         for (int64_t i = 0; i < count; ++i) {
           const double m = static_cast<double>(mean[first + i]);
           to[first + i] =
-              static_cast<T>(m < kFew ? Few(m, drawn[i]) : Many(m, generator, first + i + n, n));
+              static_cast<T>(m < kFew ? Few(m, drawn[i]) : Many(m, pairs, first + i, n));
         }
       }
     });

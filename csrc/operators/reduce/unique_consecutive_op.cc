@@ -53,6 +53,27 @@ void DefineUniqueConsecutive(OpDef& op) {
 }
 
 template <class T>
+bool Same(T a, T b) {
+  return a == b || (a != a && b != b);
+}
+
+// Of single elements, where neither Index nor Counts is asked for.
+template <class T>
+void Keep(const T* x, int64_t n, const KernelContext& ctx, Tensor* out) {
+  Scratch room(CPUPlace(), static_cast<size_t>(n) * sizeof(T));
+  T* to = room.as<T>();
+  int64_t count = 0;
+  InPieces(n, sorting::kPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {  // what is not new is written over
+      to[count] = x[i];
+      count += i == 0 || !Same(x[i - 1], x[i]);
+    }
+  });
+  out->Allocate({count}, out->dtype(), ctx.place());
+  std::copy_n(to, count, out->mutable_data<T>());
+}
+
+template <class T>
 struct UniqueConsecutiveKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
@@ -65,11 +86,13 @@ struct UniqueConsecutiveKernel {
       inner = Numel(x.dims(), axis + 1, x.rank());
     }
     const T* from = x.data<T>();
+    if ((axis < 0 || x.rank() == 1) && !ctx.OutOrNull(kIndex) && !ctx.OutOrNull(kCounts))
+      return Keep(from, n, ctx, &ctx.Out(kOut));
     auto same = [=](int64_t i) {  // as slice i - 1
       for (int64_t o = 0; o < outer; ++o) {
         const T* at = from + (o * n + i) * inner;
         for (int64_t k = 0; k < inner; ++k) {
-          if (Compare(at[k - inner], at[k])) return false;
+          if (!Same(at[k - inner], at[k])) return false;
         }
       }
       return true;

@@ -29,6 +29,7 @@ from dygraph.nn.functional import (
     loss,
     norm,
     pooling,
+    transducer,
     vision,
 )
 from dygraph.nn.functional.activation import *
@@ -42,11 +43,12 @@ from dygraph.nn.functional.drop import *
 from dygraph.nn.functional.loss import *
 from dygraph.nn.functional.norm import *
 from dygraph.nn.functional.pooling import *
+from dygraph.nn.functional.transducer import *
 from dygraph.nn.functional.vision import *
 
 _MODULES = (
     activation, along_axis, attention, common, conv, ctc, distance, drop, loss, norm, pooling,
-    vision,
+    transducer, vision,
 )  # fmt: skip
 
 __all__ = sorted(name for module in _MODULES for name in module.__all__)
