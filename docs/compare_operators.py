@@ -1,8 +1,8 @@
 """Writes docs/operators_beside_paddle.md: ``python docs/compare_operators.py``.
 
-Compares the operators of tiers T1 and T2 with Fluid 1.8.5's record (fluid_slots.txt) and with what
-Paddle 2.6.2 said of its own (paddle_operators.json, written by read_paddle.py, which needs Paddle).
-Each difference needs a reason in operator_differences.txt; ``--open`` lists those that have none.
+Compares the operators of Fluid's three tiers with the record of Fluid 1.8.5 (fluid_slots.txt) and
+with what Paddle 2.6.2 said of its own (paddle_operators.json, written by read_paddle.py, which needs
+Paddle). Each difference needs a reason in operator_differences.txt; ``--open`` lists the others.
 """
 
 import json
@@ -25,9 +25,10 @@ WIRE = (
 
 HEAD = """# Operators beside Paddle's
 
-`python docs/compare_operators.py` writes this page. It compares the operators of tiers T1 and T2
-with Fluid 1.8.5's protos (`fluid_slots.txt`) and with Paddle 2.6.2's (`paddle_operators.json`:
-protos, defaults, CPU kernels, and the ranks that Paddle took when they were tried). A test repeats
+`python docs/compare_operators.py` writes this page. It compares the operators of Fluid's three
+tiers with Fluid 1.8.5's protos (`fluid_slots.txt`) and with Paddle 2.6.2's
+(`paddle_operators.json`: protos, defaults, CPU kernels, and for tiers T1 and T2 the ranks that
+Paddle took when they were tried). A test repeats
 the comparison and fails where a difference has no reason in `operator_differences.txt`.
 
 The page lists what a program written for Paddle might miss. Types and ranks that only this library
@@ -63,10 +64,10 @@ def paddle():
 
 
 def tiers():
-    """The operators of tiers T1 and T2, in order."""
+    """The operators of Fluid's three tiers, in order."""
     names = []
     for line in (HERE / "fluid_operators.txt").read_text().splitlines():
-        if line.startswith(("T1:", "T2:")):
+        if not line.startswith("#"):
             names += line.split(":")[1].split()
     return names
 

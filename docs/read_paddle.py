@@ -3,7 +3,8 @@
     python docs/read_paddle.py        # writes paddle_operators.json beside this file
 
 Slots, attributes and defaults come from its OpProtos, types from its registered kernels for the
-CPU. Ranks are tried: inputs of each rank, all sizes 2, are given to a program of one operator.
+CPU. Ranks of tiers T1 and T2 are tried: inputs of each rank, all sizes 2, are given to a program of
+one operator.
 """
 
 import itertools
@@ -61,11 +62,10 @@ NUMBERS = {"Index", "Indices", "Ids", "Parents", "Label_ids"}
 
 
 def tiers():
-    names = []
-    for line in (HERE / "fluid_operators.txt").read_text().splitlines():
-        if line.startswith(("T1:", "T2:")):
-            names += line.split(":")[1].split()
-    return names
+    """[(tier, operator)] of fluid_operators.txt."""
+    lines = (HERE / "fluid_operators.txt").read_text().splitlines()
+    parts = [line.split(":") for line in lines if not line.startswith("#")]
+    return [(tier, name) for tier, names in parts for name in names.split()]
 
 
 def flags(slot):
@@ -215,11 +215,11 @@ def main():
     registered = core._get_all_register_op_kernels("all")
     known = protos()
     record = {}
-    for name in tiers():
+    for tier, name in tiers():
         if name not in known:
             continue
         record[name] = described(known[name], registered)
-        if record[name]["dtypes"] and "--no-ranks" not in sys.argv:
+        if record[name]["dtypes"] and tier != "T3" and "--no-ranks" not in sys.argv:
             tried = ranks(known[name])
             if tried:
                 record[name]["ranks"] = tried
