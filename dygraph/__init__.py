@@ -137,15 +137,13 @@ _MODULES = {name for name in _LAZY if "." not in name}
 
 # What completion shows beside the functions in `functions.NAMES`.
 _SHOWN = (
-    "CPUPlace CUDAPlace DataParallel Function Generator Layer Model ParamAttr Parameter Place "
-    "Variable __array_api_version__ __version__ bfloat16 bool callbacks checkpoint complex64 "
-    "complex128 detect_anomaly draw dtype e enable_grad errors explain float16 float32 float64 "
-    "from_dlpack ops "
-    "get_default_dtype get_flags grad guard inf initializer int16 int32 int64 "
-    "int8 io is_grad_enabled jit linalg load lr memory metrics nan newaxis nn no_grad num_threads "
-    "optimizer pi profiler promote_types recompute regularizer result_type save seed "
-    "set_default_dtype set_flags set_grad_enabled set_num_threads static summary to_variable "
-    "transpose uint8"
+    "__array_api_version__ __version__ bfloat16 bool callbacks checkpoint complex128 complex64 "
+    "CPUPlace detect_anomaly dtype e enable_grad errors explain fft float16 float32 float64 "
+    "from_dlpack Function Generator get_default_dtype grad guard inf initializer int16 int32 "
+    "int64 int8 io is_grad_enabled jit Layer linalg load lr memory metrics Model nan newaxis nn "
+    "no_grad num_threads ops optimizer ParamAttr Parameter pi Place profiler recompute "
+    "result_type save seed set_default_dtype set_flags set_grad_enabled set_num_threads static "
+    "summary to_variable transpose uint8 Variable"
 ).split()
 # Names of Python's own functions and types, which ``import *`` leaves as they are.
 _PYTHONS = {"abs", "all", "any", "bool", "max", "min", "pow", "round", "sum"}
