@@ -25,7 +25,8 @@ UNREAD = {
         "rms_norm_grad.quant_scale rms_norm_grad_grad.quant_max_bound "
         "rms_norm_grad_grad.quant_min_bound rms_norm_grad_grad.quant_scale "
         "rms_norm_grad_grad_grad.quant_max_bound rms_norm_grad_grad_grad.quant_min_bound "
-        "rms_norm_grad_grad_grad.quant_scale"
+        "rms_norm_grad_grad_grad.quant_scale warprnnt_grad_along.fastemit_lambda "
+        "warprnnt_grad_along_grad.fastemit_lambda"
     ),
     "the forward call keeps what they decide, or they move it alone": (
         "batch_norm_grad.epsilon batch_norm_grad.momentum batch_norm_grad_grad.epsilon "

@@ -152,7 +152,7 @@ UNKNOWN = {
     "unbind": dygraph.unbind,
     "unstack": dygraph.unstack,
     "chunk": lambda x: dygraph.chunk(x, 2),
-    "repeat_interleave": lambda x: dygraph.repeat_interleave(x, 2, axis=0),
+    "repeat_interleave": lambda x: dygraph.repeat_interleave(x, [1, 2], axis=0),
     "median": lambda x: dygraph.median(x, axis=0),
     "len": len,
     "a loop": list,

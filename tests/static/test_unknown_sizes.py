@@ -408,9 +408,7 @@ def test_embedding_asks_whether_the_last_axis_goes():
 NUMPY = {
     "array_split": lambda a: np.array_split(a, 2),
     "squeeze": np.squeeze,
-    "diagonal": np.diagonal,
-    "median": lambda a: np.median(a, axis=0),
-    "repeat": lambda a: np.repeat(a, 2, axis=0),
+    "repeat": lambda a: np.repeat(a, [1, 2], axis=0),
 }
 COUNTED = {
     "roll": lambda a: np.roll(a, 1, axis=0),
@@ -422,6 +420,9 @@ COUNTED = {
     "var": np.var,
     "var of rows": lambda a: np.var(a, axis=0, ddof=1),
     "std": lambda a: np.std(a, axis=(0, 1)),
+    "diagonal": np.diagonal,
+    "median": lambda a: np.median(a, axis=0),
+    "repeat": lambda a: np.repeat(a, 2, axis=0),
 }
 
 

@@ -88,6 +88,9 @@ CASES = {
     "scatter_nd_add": (
         {"X": f(4, 2), "Index": i([1], [2]), "Updates": f(2, 2)}, {}, "Index", 1, -4, 4,
     ),
+    "segment_pool": (
+        {"X": f(2, 2), "SegmentIds": i(0, 1), "Rows": i(3)}, {}, "SegmentIds", 1, 0, 3,
+    ),
     "sequence_scatter": (
         {"X": f(1, 4), "Ids": lod(i([1], [2]), [0, 2]), "Updates": lod(f(2, 1), [0, 2])},
         {}, "Ids", 1, 0, 4,
@@ -104,6 +107,9 @@ CASES = {
     "unpool3d": (
         {"X": f(1, 1, 1, 1, 2), "Indices": np.array([[[[[0, 1]]]]], "int32")},
         {"ksize": [1, 2, 2], "strides": [1, 2, 2]}, "Indices", 1, 0, 8,
+    ),
+    "viterbi_decode": (
+        {"Input": f(2, 3, 4), "Transition": f(4, 4), "Length": i(1, 2)}, {}, "Length", 1, 0, 4,
     ),
     "warpctc": (
         {"Logits": f(4, 1, 3), "Label": i([1, 2]), "LogitsLength": i(4), "LabelLength": i(2)},
