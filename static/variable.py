@@ -50,7 +50,7 @@ class Variable(_core.Symbol):
     is_data = False
 
     name = property(
-        _core.Variable.name.__get__,
+        vars(_core.Variable)["name"].__get__,
         lambda self, new: self.block.rename_var(self.name, new),
         doc="Its name in the block. Assignment renames it, as `Block.rename_var` does.",
     )

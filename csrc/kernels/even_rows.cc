@@ -51,8 +51,8 @@ void CopyDenseRows(const Walk<2>& walk, const T* x, T* y) {
   });
 }
 
-#define REGISTER_BITS(T)                                                                \
-  template void CopyEvenRows(const T*, int64_t, T*, int64_t, int64_t, int64_t);         \
+#define REGISTER_BITS(T)                                                        \
+  template void CopyEvenRows(const T*, int64_t, T*, int64_t, int64_t, int64_t); \
   template void CopyDenseRows(const Walk<2>&, const T*, T*)
 REGISTER_BITS(uint8_t);
 REGISTER_BITS(uint16_t);

@@ -35,7 +35,8 @@ DType TypeFrom(dlpack::DLDataType type) {
     if (own.code == type.code && own.bits == type.bits && type.lanes == 1) return dtype;
   }
   THROW(Type,
-        "a variable takes bool, uint8, int8 to int64, bfloat16, float16 to float64, complex64 and complex128, got a "
+        "a variable takes bool, uint8, int8 to int64, bfloat16, float16 to float64, complex64 and "
+        "complex128, got a "
         "DLPack type of code ",
         int{type.code}, ", ", int{type.bits}, " bits and ", type.lanes, " lanes");
 }

@@ -247,7 +247,8 @@ NO_ROWS_OF_X = {
         tensor_array_to_tensor while""",
     "matrices, whose rows are no items, and what is worked out of them": """cholesky cholesky_solve
         determinant eig eigh eigvals eigvalsh inverse lstsq lu lu_unpack matrix_exp matrix_is_tall
-        matrix_power matrix_rank multi_dot pinv qr slogdeterminant solve svd svdvals triangular_solve""",
+        matrix_power matrix_rank multi_dot pinv qr slogdeterminant solve svd svdvals
+        triangular_solve""",
     "states of one time step, which the next one meets as rows": "gru_unit lstm_unit",
     "no output": "assert delete_var save save_combine",
     "what lists and files hold, with a level of detail of its own": "feed load load_combine",

@@ -122,9 +122,7 @@ RecipeRef Formula::IdentityLike(RecipeRef x) {
 
 RecipeRef Formula::SquareOfRows(RecipeRef x) {
   RecipeRef column = g.Temp();
-  g.Call("reduce_sum", {x}, {column})
-      .Attr("dim", std::vector<int32_t>{-1})
-      .Attr("keep_dim", true);
+  g.Call("reduce_sum", {x}, {column}).Attr("dim", std::vector<int32_t>{-1}).Attr("keep_dim", true);
   return g.Apply("elementwise_add", {column, T(column)});
 }
 

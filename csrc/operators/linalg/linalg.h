@@ -87,7 +87,7 @@ class Formula {
   RecipeRef Upper(RecipeRef x, int diagonal = 0) { return Triangle(x, false, diagonal); }
   RecipeRef Triangle(RecipeRef x, bool lower, int diagonal);
   RecipeRef IdentityLike(RecipeRef x);
-  RecipeRef SquareOfRows(RecipeRef x);  // for its shape: [..., m, m] of x's [..., m, n]
+  RecipeRef SquareOfRows(RecipeRef x);          // for its shape: [..., m, m] of x's [..., m, n]
   RecipeRef Crop(RecipeRef x, RecipeRef like);  // its first rows and columns
   RecipeRef Pad(RecipeRef x, RecipeRef like);   // with zeros, behind
   // op(a)^-1 b for triangular a.
