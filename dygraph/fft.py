@@ -212,7 +212,7 @@ hfft = _one(
 )  # fmt: skip
 ihfft = _one(
     "ihfft", "The inverse of `hfft`", _of_real, False, "Real",
-    "``n // 2 + 1`` complex numbers along the axis", "[3.0, -1.0]", "[(1-0j), (2-0j)]",
+    "``n // 2 + 1`` complex numbers along the axis", "[3.0, -1.0]", "[(1+0j), (2+0j)]",
 )  # fmt: skip
 _SQUARE, _ONES = "[[1.0, 1.0], [1.0, 1.0]]", "[[4.0, 0.0], [0.0, 0.0]]"
 _PEAK, _FLAT = "[[(4+0j), 0j], [0j, 0j]]", "[[(1+0j), (1+0j)], [(1+0j), (1+0j)]]"

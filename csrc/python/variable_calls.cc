@@ -270,13 +270,15 @@ Method reshape{"reshape", "($self, *shape)", Reshape};
 Method sum{"sum", "($self, axis=None, keepdims=False, *, dtype=None)", Sum, true};
 Method mean{"mean", "($self, axis=None, keepdims=False)", Mean, true};
 
-// Functions of `dygraph` ----------------------------------------------------------------------------
+// Functions of `dygraph`
+// ----------------------------------------------------------------------------
 
-// One operator on Variables of float32 or float64; `slow`, written in Python, takes all else.
+// One operator on Variables of float32 or float64, or on a list of them and an axis (`joins`);
+// `slow`, written in Python, takes all else.
 struct QuickFunction {
   const OpInfo* op;
   size_t inputs;
-  bool reduces;
+  bool reduces, joins;
   PyObject* slow;
   std::string name, doc;
   PyMethodDef def = {};
@@ -288,7 +290,39 @@ struct QuickFunction {
     return x.is_tensor() && !x.empty() && IsWide(x.dtype());
   }
 
+  bool TakesFirst(PyObject* o) const {
+    return joins ? PyList_CheckExact(o) || PyTuple_CheckExact(o) : Knows(o);
+  }
+
+  PyObject* Join(PyObject* const* args, size_t n) {
+    int32_t axis = 0;
+    if (n > 2 || (n == 2 && !IsInt(args[1], &axis))) return nullptr;
+    PyObject* const* items = PySequence_Fast_ITEMS(args[0]);
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(args[0]);
+    SlotList<Variable> in;
+    SmallVector<Ref<Variable>, 8> held;  // another thread may empty the list meanwhile
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!Knows(items[i])) return nullptr;
+      Variable& x = VarOf(items[i]);
+      if (x.value().dtype() != VarOf(items[0]).value().dtype()) return nullptr;
+      held.push_back(Ref<Variable>(&x));
+      in.Push(&x);
+    }
+    if (count == 0) return nullptr;
+    in.Close();
+    in.CloseUpTo(static_cast<int>(inputs));
+    Ref<Attrs> attrs = op->default_attrs;
+    if (axis != 0) {
+      attrs = Attrs::Make(op->attr_table);
+      attrs->Set("axis", axis);
+    }
+    Outputs out;
+    RunOp(*op, attrs, in, &out);
+    return Wrap(std::move(out.owned[0]));
+  }
+
   PyObject* Run(PyObject* const* args, size_t n) {
+    if (joins) return Join(args, n);
     if (reduces) return Reduce(*op, &known, args[0], args + 1, static_cast<Py_ssize_t>(n) - 1);
     if (n != inputs) return nullptr;
     if (n == 1) return Wrap(RunUnary(*op, op->default_attrs, VarOf(args[0])));
@@ -307,8 +341,9 @@ PyTypeObject BoundFunctionType{};
 PyObject* CallFunction(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   QuickFunction& f = *reinterpret_cast<BoundFunction*>(self)->function;
   size_t n = static_cast<size_t>(nargs);
-  bool by_name = kwnames && f.reduces && n == 1 && AreAxisAndKeep(kwnames);
-  if (__builtin_expect(n > 0 && (!kwnames || by_name) && !size_tracker && f.Knows(args[0]), 1)) {
+  bool by_name = kwnames && (f.reduces || f.joins) && n == 1 && AreAxisAndKeep(kwnames);
+  if (__builtin_expect(n > 0 && (!kwnames || by_name) && !size_tracker && f.TakesFirst(args[0]),
+                       1)) {
     size_t count = n + (by_name ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     PyObject* result = Guarded([&] { return f.Run(args, count); });
     if (result || PyErr_Occurred()) return result;
@@ -319,8 +354,7 @@ PyObject* CallFunction(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
 // Pickle finds a function of C by its owner: the module.
 PyObject* ReduceBound(PyObject*, PyObject*) {
   PyObject* importlib = PyImport_ImportModule("importlib");
-  PyObject* import =
-      importlib ? PyObject_GetAttrString(importlib, "import_module") : nullptr;
+  PyObject* import = importlib ? PyObject_GetAttrString(importlib, "import_module") : nullptr;
   Py_XDECREF(importlib);
   return import ? Py_BuildValue("N(s)", import, "dygraph") : nullptr;
 }
@@ -343,8 +377,13 @@ PyObject* MakeQuickFunction(const char* signature, const char* op, PyObject* slo
   BoundFunction* bound = name && doc ? PyObject_New(BoundFunction, &BoundFunctionType) : nullptr;
   PyObject* result = nullptr;
   if (bound) {
-    auto* f = new QuickFunction{&info, info.inputs.size(), std::strncmp(op, "reduce_", 7) == 0,
-                                slow, PyUnicode_AsUTF8(name), {}};
+    auto* f = new QuickFunction{&info,
+                                info.inputs.size(),
+                                std::strncmp(op, "reduce_", 7) == 0,
+                                info.inputs[0].duplicable(),
+                                slow,
+                                PyUnicode_AsUTF8(name),
+                                {}};
     Py_INCREF(slow);  // for the life of the process
     f->doc = f->name + signature + "\n--\n\n";
     if (PyUnicode_Check(doc)) f->doc += PyUnicode_AsUTF8(doc);

@@ -507,7 +507,9 @@ def grad(
         grad_outputs = [grad_outputs]
     elif isinstance(grad_outputs, (list, tuple)):
         grad_outputs = [
-            g if g is None else check.variable(g, f"grad: grad_outputs[{i}]")
+            g
+            if g is None or isinstance(g, Variable)
+            else check.variable(g, f"grad: grad_outputs[{i}]")
             for i, g in enumerate(grad_outputs)
         ]
     else:

@@ -10,7 +10,7 @@ from dygraph.core.promotion import default_float, floating
 from dygraph.errors import ArgumentTypeError
 from dygraph.functions.arguments import operands
 
-__all__ = ["angle", "as_complex", "as_real", "complex", "conj", "imag", "is_complex", "real"]
+__all__ = ["angle", "as_complex", "as_real", "complex", "is_complex"]
 
 ops = _core.ops
 Variable = _core.Variable

@@ -31,11 +31,17 @@ def _one_type(arrays, owner):
         raise InvalidArgumentError(
             f"{owner}: arrays must be a list of at least one Variable, got an empty one"
         )
-    for i, x in enumerate(arrays):
+    dtypes = set()
+    for x in arrays:
         if not isinstance(x, Variable):
+            i = next(i for i, y in enumerate(arrays) if y is x)
             check.variable(x, f"{owner}: arrays[{i}]")
-    dtype = arrays[0].dtype
-    return arrays if all(x.dtype is dtype for x in arrays) else same_type(arrays)
+        dtypes.add(x.dtype)
+    return arrays if len(dtypes) == 1 else same_type(arrays)
+
+
+def _axis(axis, owner):
+    return axis if type(axis) is int else check.integer(axis, f"{owner}: axis")
 
 
 @given_once
@@ -64,7 +70,7 @@ def concat(arrays=None, axis=0, **spellings):
     arrays = _one_type(arrays, "concat")
     if axis is None:
         arrays, axis = [ops.reshape2(x, shape=[-1]) for x in arrays], 0
-    return ops.concat(arrays, axis=check.integer(axis, "concat: axis"))
+    return ops.concat(arrays, axis=_axis(axis, "concat"))
 
 
 @given_once
@@ -90,7 +96,11 @@ def stack(arrays=None, axis=0, **spellings):
     """
     if spellings:
         arrays, axis = spelled("stack", spellings, arrays=arrays, axis=axis)
-    return ops.stack(_one_type(arrays, "stack"), axis=check.integer(axis, "stack: axis"))
+    return ops.stack(_one_type(arrays, "stack"), axis=_axis(axis, "stack"))
+
+
+concat = _core.quick_function("(arrays=None, axis=0, **spellings)", "concat", concat)
+stack = _core.quick_function("(arrays=None, axis=0, **spellings)", "stack", stack)
 
 
 def unstack(x, axis=0, num=None):

@@ -273,7 +273,7 @@ class TestHandMadeCapsules:
     @pytest.mark.parametrize(
         ("error", "text", "shape", "fields"),
         [
-            (TypeError, "code 5, 128 bits", [1], {"code": 5, "bits": 128}),
+            (TypeError, "code 5, 32 bits", [1], {"code": 5, "bits": 32}),
             (TypeError, "4 lanes", [1], {"lanes": 4}),
             (ValueError, "negative", [-1], {}),
             (ValueError, "at most 16 axes", [1] * 17, {}),

@@ -127,7 +127,7 @@ def test_the_bounds_of_the_types():
     assert dygraph.to_variable([inf, -inf]).tolist() == [inf, -inf]
 
 
-@pytest.mark.parametrize("value", [[1j], [object()], [1.5, "a"], [None, 1.5], [10**300, 1.5]])
+@pytest.mark.parametrize("value", [[1j, "a"], [object()], [1.5, "a"], [None, 1.5], [10**300, 1.5]])
 def test_other_lists_raise(value):
     with pytest.raises(TypeError):
         dygraph.to_variable(value)

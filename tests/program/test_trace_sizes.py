@@ -250,7 +250,6 @@ REFUSED = {
     "unbind": lambda x: F.unbind(x)[0] * 2,
     "unbound": lambda x: x * 2 if len(F.unbind(x)) > 4 else x * 3,
     "chunks": lambda x: x * 2 if len(F.chunk(x, 5)) > 4 else x * 3,
-    "repeated": lambda x: F.repeat_interleave(x, 2, axis=0),
     "unstack": lambda x: F.unstack(x)[0] * 2,
     "split": lambda x: F.split(x, num=x.shape[0])[0],
 }

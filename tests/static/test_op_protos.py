@@ -43,15 +43,16 @@ def test_the_records_hold_what_is_there(now):
 # Names that Fluid and Paddle gave before there was a rule, or against it; programs hold them.
 UNRULY_SLOTS = set(
     """
-    C_prev F1-Score Total_weight W_Out X_Temp_Out X_W bias depth_tensor expand_shapes_tensor
-    expand_times_tensor indices initial_states inputs out outputs parameters pos
-    repeat_times_tensor scale_w step_scopes sub_result target_tensor x
+    C_prev Dst_count Dst_index F1-Score Out_size Src_index Total_weight W_Out X_Temp_Out X_W
+    bias depth_tensor dst_index expand_shapes_tensor expand_times_tensor indices initial_states
+    input input_lengths inputs label label_lengths loss out outputs parameters pos
+    repeat_times_tensor scale_w src_index step_scopes sub_result target_tensor warprnntgrad x y
     """.split()
 )
 UNRULY_ATTRIBUTES = set(
     """
-    Alpha Axis Beta Include_self InputChannel KernelH KernelW OutputChannel Reduce Scale Scale_in
-    Scale_out Shift Shift_in Shift_out StrideH StrideW contextLength contextStart contextStride
+    Alpha Axis Beta Include_self InputChannel KernelH KernelW OutputChannel Reduce Repeats Scale
+    Scale_in Scale_out Shift Shift_in Shift_out StrideH StrideW contextLength contextStart contextStride
     fused_reshape_Out fused_transpose_Out paddingTrainable post_nms_topN pre_nms_topN UPLO
     transpose_X transpose_Y
     """.split()
