@@ -1,6 +1,7 @@
 """Writes docs/operators.md from the registry: ``python docs/operators.py``. `make docs` runs it."""
 
 import textwrap
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -97,6 +98,25 @@ def fluid():
     return tiers
 
 
+def absences():
+    """[(patterns of names, why they are absent)] of docs/operator_differences.txt."""
+    lines = (HERE / "operator_differences.txt").read_text().splitlines()
+    parts = [line.split("|") for line in lines]
+    return [(p[0].split(), p[2].strip()) for p in parts if len(p) == 3 and p[1].strip() == "absent"]
+
+
+def reasons(absent):
+    """A line for each reason, behind its operators."""
+    found = {}
+    for name in absent:
+        why = next(why for names, why in absences() if any(fnmatchcase(name, n) for n in names))
+        found.setdefault(why, []).append(name)
+    lines = [f"- {quoted(names)}: {why}." for why, names in found.items()]
+    return [
+        textwrap.fill(line, 100, subsequent_indent="  ", break_on_hyphens=False) for line in lines
+    ]
+
+
 def quoted(names):
     return ", ".join(f"`{n}`" for n in names) or "none"
 
@@ -123,7 +143,7 @@ def page():
     for tier, listed in fluid().items():
         absent = [n for n in listed if n not in known | MARKS]
         here = f"{tier}, {what[tier]}: {len(listed) - len(absent)} of {len(listed)} are here."
-        lines += [wrapped(f"{here} Absent: {quoted(absent)}."), ""]
+        lines += [f"{here} Absent:" if absent else here, *reasons(absent), ""]
     beyond = sorted(set(names) - {n for listed in fluid().values() for n in listed})
     lines += [wrapped(f"Beyond Fluid: {quoted(beyond)}."), ""]
     marks = " and ".join(f"`{n}`" for n in sorted(MARKS))
