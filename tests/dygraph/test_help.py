@@ -13,7 +13,7 @@ MODULES = (
     "nets nn notebook ops optimizer profiler reader regularizer safetensors saving unique_name"
 ).split()
 OPERATORS = [n for n in dygraph.ops.__all__ if hasattr(dygraph._core.ops, n)]
-OPERATORS = [n for n in OPERATORS if not inspect.isfunction(getattr(dygraph.ops, n))]
+OPERATORS = [n for n in OPERATORS if getattr(dygraph.ops, n).__module__ == "dygraph.ops"]
 
 
 def public():
