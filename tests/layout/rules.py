@@ -267,6 +267,16 @@ def headers_say_what_they_are_for(files):
     return problems
 
 
+def headers_of_operators_have_names_of_their_own(files):
+    """A header of operators/ is named for what it is, not as the loops in kernels/ it calls."""
+    names = {PurePosixPath(path).name for path in files if re.match(r"csrc/kernels/.*\.h$", path)}
+    return [
+        f"{path}: csrc/kernels/{PurePosixPath(path).name} has its name"
+        for path in files
+        if re.match(r"csrc/operators/.*\.h$", path) and PurePosixPath(path).name in names
+    ]
+
+
 def no_using_namespace(files):
     return matches(files, r"^using namespace[^\n]*", "{} at file scope")
 
@@ -555,6 +565,7 @@ RULES = [
     memory_comes_from_the_allocator,
     headers_hold_no_state,
     headers_say_what_they_are_for,
+    headers_of_operators_have_names_of_their_own,
     no_using_namespace,
     statics_need_no_interpreter,
     messages_speak,

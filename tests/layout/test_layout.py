@@ -228,6 +228,14 @@ def test_kernel_aliases_have_names_of_their_own(second, named):
     assert [named in p for p in problems] == [True] * (named is not None)
 
 
+def test_headers_of_operators_have_names_of_their_own():
+    rule = rules.headers_of_operators_have_names_of_their_own
+    own = {"csrc/kernels/fft.h": "", "csrc/operators/fourier/transforms.h": ""}
+    assert rule(own) == []
+    (problem,) = rule({**own, "csrc/operators/fourier/fft.h": ""})
+    assert problem == "csrc/operators/fourier/fft.h: csrc/kernels/fft.h has its name"
+
+
 @pytest.mark.parametrize(
     ("includes", "named"),
     [
@@ -266,7 +274,11 @@ def test_functions_exist_once(second, problems):
 
 def test_every_rule_has_an_example_that_breaks_it():
     # those that compare files have tests of their own
-    comparing = {rules.kernel_aliases_have_names_of_their_own, rules.functions_exist_once}
+    comparing = {
+        rules.kernel_aliases_have_names_of_their_own,
+        rules.functions_exist_once,
+        rules.headers_of_operators_have_names_of_their_own,
+    }
     for rule in set(rules.RULES) - comparing:
         assert any(named is not None for _, _, named in EXAMPLES[rule]), rule.__name__
 

@@ -1,4 +1,4 @@
-#include "operators/activation/special.h"
+#include "operators/activation/special_activation.h"
 
 namespace dygraph::activation {
 namespace {

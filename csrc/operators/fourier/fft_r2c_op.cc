@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise.h"
-#include "operators/fourier/fft.h"
+#include "operators/fourier/transforms.h"
 #include "tensor/scratch.h"
 
 namespace dygraph::fourier {

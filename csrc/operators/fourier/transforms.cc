@@ -1,4 +1,4 @@
-#include "operators/fourier/fft.h"
+#include "operators/fourier/transforms.h"
 
 #include <algorithm>
 
