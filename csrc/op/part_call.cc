@@ -50,8 +50,9 @@ void PartCall::Run() {
     CheckInputs(call_, dtype);
     const Kernel* kernel = nullptr;
     for (const Kernel* k : op.Candidates(ctx_.place().kind, dtype)) {
-      const bool fits = k->key.layout != KernelLayout::kNHWC && (!k->accepts || k->accepts(call_));
-      if (fits && !kernel) kernel = k;
+      if (k->key.layout == KernelLayout::kNHWC || (k->accepts && !k->accepts(call_))) continue;
+      kernel = k;
+      break;
     }
     ENFORCE(kernel, Unimplemented, "there must be a kernel for ", dtype, " on ", ctx_.place(),
             ", got kernels for ", KnownTypes(op, ctx_.place().kind));

@@ -7,7 +7,14 @@
 namespace dygraph::python::dlpack {
 
 enum DeviceType : int32_t { kDLCPU = 1, kDLCUDAHost = 3 };
-enum TypeCode : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLComplex = 5, kDLBool = 6 };
+enum TypeCode : uint8_t {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4,
+  kDLComplex = 5,
+  kDLBool = 6
+};
 constexpr uint64_t kReadOnly = 1, kIsCopied = 2;  // bits of DLManagedTensorVersioned::flags
 
 struct DLDevice {

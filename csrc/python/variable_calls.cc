@@ -270,8 +270,7 @@ Method reshape{"reshape", "($self, *shape)", Reshape};
 Method sum{"sum", "($self, axis=None, keepdims=False, *, dtype=None)", Sum, true};
 Method mean{"mean", "($self, axis=None, keepdims=False)", Mean, true};
 
-// Functions of `dygraph`
-// ----------------------------------------------------------------------------
+// Functions of `dygraph` ----------------------------------------------------------------------
 
 // One operator on Variables of float32 or float64, or on a list of them and an axis (`joins`);
 // `slow`, written in Python, takes all else.
