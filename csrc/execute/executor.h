@@ -68,6 +68,8 @@ class PreparedProgram {
   size_t operators() const;
   // Operators whose steps another's kernel does, as the last run that has ended found.
   size_t operators_in_kernels();
+  // Operators of the first block that run block by block, as the last run that has ended found.
+  size_t operators_in_chains();
   // For random operators without a seed of their own; 0: that of the library's generator.
   void set_seed(uint64_t seed) { seed_ = seed; }
 
@@ -131,6 +133,10 @@ class PreparedProgram {
   void RunGiven(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunFused(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   bool RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams random) const;
+  bool RunChain(Stretch of, size_t first, Frame& frame, RandomStreams random) const;
+  void LearnChain(Stretch of, size_t first, Frame& frame, RandomStreams random) const;
+  void RunLinks(Stretch of, size_t begin, size_t end, Frame& frame, RandomStreams random) const;
+  void RunSegment(Stretch of, size_t first, size_t segment, Frame& frame) const;
   bool RunTogether(Stretch of, size_t first, Frame& frame, RandomStreams random) const;
   void Release(const PlanOp& op, Frame& frame) const;
   void NoteTerms(const PlanOp& op, Frame& frame) const;

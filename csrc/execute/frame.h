@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "execute/chain.h"
 #include "execute/executor.h"
 #include "execute/fitting_inputs.h"
 
@@ -39,6 +40,7 @@ struct PreparedProgram::Bound {
   std::vector<Bound> parts;         // as the operator's
   std::vector<Bound> body;          // of the block that the operator runs
   ScopeVar* weight = nullptr;       // whose kept form may take its place
+  std::unique_ptr<Chain> chain;     // that begins here, once it ran
   Dims suits;                       // of the first input, whose kernel takes that form
   // Whether the kernel that does the next operator's steps too gives the bits of both one after the
   // other: for a first input of these sizes, so many threads, and writing into the summand or not;
@@ -67,6 +69,7 @@ struct PreparedProgram::Frame {
   uint64_t made_terms = 0;  // of gradients whose order is noted
   uint64_t draws = 0;       // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
+  Ref<Storage> blocks;     // memory in which chains keep what they alone read
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
   bool aliased = false;    // two names stand for one variable
   bool again = false;      // what this second half reads is read once more later

@@ -60,6 +60,7 @@ struct PlanOp {
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
   int updates = 0;                 // from here on, whose loops run together
+  int chain = 0;                   // from here on, which may run block by block
   SmallVector<int, 4> read;        // slots of which only the sizes are asked after this operator
   SmallVector<int, 4> done;        // slots not used after this operator
   std::unique_ptr<KeptForm> kept;  // of a weight that the program does not write

@@ -14,6 +14,7 @@ void RunPlanPasses(Plan& plan) {
   FindSpentAdditions(plan);  // by last uses and epilogues
   FindKeptWeights(plan);
   FindUpdates(plan);
+  FindChains(plan);
 }
 
 PlanUses::PlanUses(const Plan& plan, Of which)

@@ -17,6 +17,7 @@ void FindSpentInputs(Plan& plan);
 void FindSpentAdditions(Plan& plan);
 void FindKeptWeights(Plan& plan);
 void FindUpdates(Plan& plan);
+void FindChains(Plan& plan);
 
 // Whether an operator takes a variable that it reads for its sizes alone, wherever it takes it.
 bool ReadsSizesAlone(const PlanOp& op, int slot);

@@ -239,6 +239,7 @@ void BindExecutor(py::module_& m) {
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)
       .def_property_readonly("operators_in_kernels", &PreparedProgram::operators_in_kernels)
+      .def_property_readonly("operators_in_chains", &PreparedProgram::operators_in_chains)
       .def_property_readonly("random_operators", &PreparedProgram::random_operators)
       .def("set_seed", &PreparedProgram::set_seed)
       // streams: (seed, number of the first random call), to repeat what an eager run drew.

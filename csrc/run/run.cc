@@ -126,10 +126,6 @@ DeviceContext& ContextOf(Place place) {
   return place == CPUPlace() ? cpu : GetDeviceContext(place);
 }
 
-// Of inputs and outputs together: about 10 us of work, where handing the interpreter's lock over
-// costs 0.1 us.
-constexpr int64_t kWorthUnlocking = 1 << 15;
-
 int64_t ElementsOfInputs(const Call& call) {
   int64_t n = 0;
   for (const Value* v : call.in.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
@@ -146,13 +142,7 @@ __attribute__((noinline)) void RunUnlocked(const Kernel& kernel, KernelContext& 
   for (size_t i = 0; i < flat.size(); ++i) {
     if (flat[i]) call.in.flat_at(static_cast<int>(i)) = &values.emplace_back(*flat[i]);
   }
-  interrupt::Postpone();
-  struct Unlocked {
-    void* token = Interpreter().release_lock();
-    ~Unlocked() {
-      if (token) Interpreter().acquire_lock(token);
-    }
-  } unlocked;
+  WithoutLock unlocked;
   kernel.run(ctx);
 }
 

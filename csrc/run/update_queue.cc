@@ -19,17 +19,10 @@ void UpdateQueue::KeepOutput(const Value& value) {
 }
 
 void UpdateQueue::Run() {
-  constexpr int64_t kWorthUnlocking = 1 << 15;  // as that of a call
-  const InterpreterHooks& hooks = Interpreter();
-  bool unlock = hooks.release_lock && queue_.work() >= kWorthUnlocking;
-  void* token = unlock ? hooks.release_lock() : nullptr;
-  try {
+  {
+    WithoutLock unlocked(queue_.work() >= kWorthUnlocking);
     queue_.Run();
-  } catch (...) {
-    if (token) hooks.acquire_lock(token);
-    throw;
   }
-  if (token) hooks.acquire_lock(token);
   alive_.clear();
 }
 

@@ -67,6 +67,14 @@ class Tensor {
   Tensor Plain() const;
   Tensor Clone() const;  // own storage, same order
   void ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout = Layout::kPlain);
+  // Shows what lies at `data`, whose storage the caller keeps alive: in this shape and type, or with
+  // another number of rows.
+  void Show(const void* data) { data_ = const_cast<void*>(data); }
+  void ShowRows(const void* data, int64_t rows, int64_t numel) {
+    data_ = const_cast<void*>(data);
+    dims_[0] = rows;
+    numel_ = numel;
+  }
   // Takes `other`'s storage and order for this shape, which must have as many bytes.
   void ShareData(const Tensor& other);
   // No other tensor would see a write: the storage is ours alone, whole and our own memory.

@@ -30,6 +30,7 @@
 #include "kernels/math.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 
 namespace dygraph::activation {
 
@@ -180,7 +181,9 @@ inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, RecipeNumber scale,
     static constexpr const char *kResultOf = "result of " #type, *kInputOf = "input of " #type; \
   };                                                                                            \
   REGISTER_OPERATOR(type, ::dygraph::activation::Define<P##Named>);                             \
-  REGISTER_OPERATOR(type##_grad, ::dygraph::activation::DefineGrad<P##Named>)
+  REGISTER_POINTWISE(type);                                                                     \
+  REGISTER_OPERATOR(type##_grad, ::dygraph::activation::DefineGrad<P##Named>);                  \
+  REGISTER_POINTWISE(type##_grad)
 
 #define REGISTER_ELEMENTWISE(type, P, ...)                       \
   REGISTER_ELEMENTWISE_OPERATORS(type, P);                       \

@@ -2,6 +2,7 @@
 
 #include "kernels/trigonometry.h"
 #include "op/gradient_call.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -97,10 +98,12 @@ struct Atan2GradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(atan2, DefineAtan2);
+REGISTER_POINTWISE(atan2);
 REGISTER_LOD_RULE(atan2, [](const LoDCall& c) { return c.out.rank() <= c.from.rank(); });
 REGISTER_LOD_ALSO(atan2, elementwise::kY);
 REGISTER_CPU_KERNEL(atan2, Atan2Kernel, float, double);
 REGISTER_OPERATOR(atan2_grad, grad::DefineAtan2Grad);
+REGISTER_POINTWISE(atan2_grad);
 REGISTER_CPU_KERNEL(atan2_grad, grad::Atan2GradKernel, float, double);
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "kernels/complex.h"
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 
 namespace dygraph {
 namespace {
@@ -119,8 +120,10 @@ struct CastGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(cast, DefineCast);
+REGISTER_POINTWISE(cast);
 REGISTER_CPU_KERNEL(cast, CastKernel, AllTypes);
 REGISTER_OPERATOR(cast_grad, grad::DefineCastGrad);
+REGISTER_POINTWISE(cast_grad);
 REGISTER_CPU_KERNEL(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double, complex64,
                     complex128);
 

@@ -5,6 +5,7 @@
 #include "kernels/math.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 
 namespace dygraph {
 namespace {
@@ -111,8 +112,10 @@ struct ClipGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(clip, DefineClip);
+REGISTER_POINTWISE(clip);
 REGISTER_CPU_KERNEL(clip, ClipKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(clip_grad, grad::DefineClipGrad);
+REGISTER_POINTWISE(clip_grad);
 REGISTER_CPU_KERNEL(clip_grad, grad::ClipGradKernel, float, double);
 
 }  // namespace

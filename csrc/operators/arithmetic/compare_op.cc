@@ -1,5 +1,6 @@
 // The six comparisons. They are one family: a > b is b < a, and so four loops serve them.
 #include "kernels/cast.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -120,6 +121,7 @@ using NotEqualKernel = Compare<NotEqual, false, T>;
                   "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.", \
                   example);                                                                   \
   });                                                                                         \
+  REGISTER_POINTWISE(type);                                                                   \
   REGISTER_LOD_RULE(type, KeepsRows);                                                         \
   REGISTER_LOD_ALSO(type, kY);                                                                \
   REGISTER_CPU_KERNEL(type, kernel, __VA_ARGS__)

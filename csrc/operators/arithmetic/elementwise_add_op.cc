@@ -1,6 +1,7 @@
 
 #include "kernels/integer.h"
 #include "op/gradient_call.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -106,6 +107,7 @@ struct AddGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(elementwise_add, DefineAdd);
+REGISTER_POINTWISE(elementwise_add);
 REGISTER_LOD_RULE(elementwise_add, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_add, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t,

@@ -1,4 +1,5 @@
 #include "kernels/complex.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -100,11 +101,13 @@ struct DivGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_div, DefineDiv);
+REGISTER_POINTWISE(elementwise_div);
 REGISTER_LOD_RULE(elementwise_div, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_div, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_div_grad, grad::DefineDivGrad);
+REGISTER_POINTWISE(elementwise_div_grad);
 REGISTER_CPU_KERNEL(elementwise_div_grad, grad::DivGradKernel, float, double, complex64,
                     complex128);
 

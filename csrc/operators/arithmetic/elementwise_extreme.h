@@ -6,6 +6,7 @@
 
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -123,10 +124,12 @@ struct Kernel {
   template <class T>                                                             \
   using Choice##GradGradKernel = extreme_grad_grad::Kernel<Choice, T>;           \
   REGISTER_OPERATOR(type, DefineExtreme<Choice##Named>);                         \
+  REGISTER_POINTWISE(type);                                                      \
   REGISTER_LOD_RULE(type, KeepsRows);                                            \
   REGISTER_LOD_ALSO(type, kY);                                                   \
   REGISTER_CPU_KERNEL(type, Choice##Kernel, float, double, int32_t, int64_t);    \
   REGISTER_OPERATOR(type##_grad, extreme_grad::Define<Choice##Named>);           \
+  REGISTER_POINTWISE(type##_grad);                                               \
   REGISTER_CPU_KERNEL(type##_grad, Choice##GradKernel, float, double);           \
   REGISTER_OPERATOR(type##_grad_grad, extreme_grad_grad::Define<Choice##Named>); \
   REGISTER_CPU_KERNEL(type##_grad_grad, Choice##GradGradKernel, float, double)

@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -41,6 +42,7 @@ struct HeavisideKernel {
 };
 
 REGISTER_OPERATOR(elementwise_heaviside, DefineHeaviside);
+REGISTER_POINTWISE(elementwise_heaviside);
 REGISTER_LOD_RULE(elementwise_heaviside, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_heaviside, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_heaviside, HeavisideKernel, float, double, int32_t, int64_t);

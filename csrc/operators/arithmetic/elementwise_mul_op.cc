@@ -1,5 +1,6 @@
 #include "kernels/complex.h"
 #include "kernels/integer.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -75,11 +76,13 @@ struct MulGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_mul, DefineMul);
+REGISTER_POINTWISE(elementwise_mul);
 REGISTER_LOD_RULE(elementwise_mul, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_mul, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
+REGISTER_POINTWISE(elementwise_mul_grad);
 REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64,
                     complex128);
 

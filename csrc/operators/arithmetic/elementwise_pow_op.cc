@@ -2,6 +2,7 @@
 
 #include "kernels/power.h"
 #include "op/gradient_call.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -127,10 +128,12 @@ struct PowGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_pow, DefinePow);
+REGISTER_POINTWISE(elementwise_pow);
 REGISTER_LOD_RULE(elementwise_pow, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_pow, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_pow, PowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(elementwise_pow_grad, grad::DefinePowGrad);
+REGISTER_POINTWISE(elementwise_pow_grad);
 REGISTER_CPU_KERNEL(elementwise_pow_grad, grad::PowGradKernel, float, double);
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kernels/integer.h"
 #include "op/gradient_call.h"
+#include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -75,6 +76,7 @@ struct SubGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_sub, DefineSub);
+REGISTER_POINTWISE(elementwise_sub);
 REGISTER_LOD_RULE(elementwise_sub, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_sub, elementwise::kY);
 REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,

@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/finiteness.h"
 
 namespace dygraph::finiteness {
@@ -11,6 +12,7 @@ REGISTER_OPERATOR(isnan_v2, [](OpDef& op) {
              ">>> F.isnan_v2(to_variable([1.0, np.inf, np.nan])).tolist()\n"
              "[False, False, True]");
 });
+REGISTER_POINTWISE(isnan_v2);
 REGISTER_CPU_KERNEL(isnan_v2, IsnanV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
                     int16_t, int32_t, int64_t, complex64, complex128);
 

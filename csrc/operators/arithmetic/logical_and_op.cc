@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/logical.h"
 
 namespace dygraph::logical {
@@ -16,6 +17,7 @@ REGISTER_OPERATOR(logical_and, [](OpDef& op) {
          "[True, False, False]");
 REGISTER_LOD_ALSO(logical_and, kY);
 });
+REGISTER_POINTWISE(logical_and);
 REGISTER_CPU_KERNEL(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 

@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/logical.h"
 
 namespace dygraph::logical {
@@ -26,6 +27,7 @@ struct LogicalNotKernel {
 };
 
 REGISTER_OPERATOR(logical_not, DefineNot);
+REGISTER_POINTWISE(logical_not);
 REGISTER_CPU_KERNEL(logical_not, LogicalNotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 

@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/logical.h"
 
 namespace dygraph::logical {
@@ -16,6 +17,7 @@ REGISTER_OPERATOR(logical_or, [](OpDef& op) {
          "[True, True, False]");
 REGISTER_LOD_ALSO(logical_or, kY);
 });
+REGISTER_POINTWISE(logical_or);
 REGISTER_CPU_KERNEL(logical_or, LogicalOrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 

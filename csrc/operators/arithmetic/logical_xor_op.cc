@@ -1,3 +1,4 @@
+#include "op/pointwise.h"
 #include "operators/arithmetic/logical.h"
 
 namespace dygraph::logical {
@@ -18,6 +19,7 @@ REGISTER_OPERATOR(logical_xor, [](OpDef& op) {
       "[False, True, False]");
 REGISTER_LOD_ALSO(logical_xor, kY);
 });
+REGISTER_POINTWISE(logical_xor);
 REGISTER_CPU_KERNEL(logical_xor, LogicalXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 

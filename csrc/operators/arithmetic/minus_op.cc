@@ -2,6 +2,7 @@
 #include "kernels/integer.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 
 namespace dygraph {
 namespace {
@@ -44,6 +45,7 @@ struct MinusKernel {
 };
 
 REGISTER_OPERATOR(minus, DefineMinus);
+REGISTER_POINTWISE(minus);
 REGISTER_LOD_ALSO(minus, kY);
 REGISTER_CPU_KERNEL(minus, MinusKernel, float, double, int32_t, int64_t);
 

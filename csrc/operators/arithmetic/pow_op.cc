@@ -5,6 +5,7 @@
 #include "kernels/power.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 
 namespace dygraph {
 namespace {
@@ -138,8 +139,10 @@ struct FactorPowGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(pow, DefinePow);
+REGISTER_POINTWISE(pow);
 REGISTER_CPU_KERNEL(pow, FactorPowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(pow_grad, grad::DefinePowGrad);
+REGISTER_POINTWISE(pow_grad);
 REGISTER_CPU_KERNEL(pow_grad, grad::FactorPowGradKernel, float, double);
 
 }  // namespace

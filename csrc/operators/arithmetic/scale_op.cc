@@ -3,6 +3,7 @@
 #include "kernels/cast.h"
 #include "kernels/complex.h"
 #include "kernels/elementwise.h"
+#include "op/pointwise.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -123,6 +124,7 @@ struct ScaleKernel {
 };
 
 REGISTER_OPERATOR(scale, DefineScale);
+REGISTER_POINTWISE(scale);
 REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     complex64, complex128);
 

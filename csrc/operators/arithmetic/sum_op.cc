@@ -4,6 +4,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
 #include "op/lod_rule.h"
+#include "op/pointwise.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -171,6 +172,7 @@ struct ListSumKernel {
 };
 
 REGISTER_OPERATOR(sum, DefineSum);
+REGISTER_POINTWISE(sum);
 // As in Fluid the first one decides: a decoder's fc over [state, word] leaves the state without.
 REGISTER_LOD_RULE(sum, [](const LoDCall& c) {
   if (c.element == 0) return true;

@@ -2,6 +2,7 @@
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
+#include "op/pointwise.h"
 #include "operators/index/repeated.h"
 
 namespace dygraph {
@@ -192,9 +193,11 @@ struct WhereGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(where, DefineWhere);
+REGISTER_POINTWISE(where);
 REGISTER_LOD_ALSO(where, kCondition, kY);
 REGISTER_CPU_KERNEL(where, WhereKernel, AllTypes);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);
+REGISTER_POINTWISE(where_grad);
 REGISTER_CPU_KERNEL(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "kernels/philox.h"
 #include "op/gradient_shapes.h"
 #include "op/open_attr.h"
+#include "op/pointwise.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -166,6 +167,7 @@ REGISTER_OPERATOR(dropout, DefineDropout);
 REGISTER_OPEN_ATTRS(dropout, "dropout_prob");
 REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);
+REGISTER_POINTWISE(dropout_grad);
 REGISTER_CPU_KERNEL(dropout_grad, grad::DropoutGradKernel, float, double);
 
 }  // namespace
