@@ -1,0 +1,68 @@
+#include "passes/same.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "program/op_binding.h"
+
+namespace dygraph::program {
+
+namespace {
+
+// Where an operator comes from, which changes nothing.
+bool IsOrigin(const std::string& attr) {
+  return attr == kCallstackAttr || attr == "op_namescope" || attr == "op_role_var";
+}
+
+template <class T>
+void AddBytes(const T* items, size_t count, std::string* text) {
+  text->append(reinterpret_cast<const char*>(items), count * sizeof(T));
+}
+
+}  // namespace
+
+std::string AttrsText(const OpDesc& op) {
+  std::vector<const OpDesc::Attr*> attrs;
+  for (const OpDesc::Attr& attr : op.attrs) {
+    if (!IsOrigin(attr.name)) attrs.push_back(&attr);
+  }
+  std::sort(attrs.begin(), attrs.end(),
+            [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::string text;
+  for (const OpDesc::Attr* attr : attrs) {
+    std::string bytes;
+    std::visit(
+        [&](const auto& value) {
+          using T = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+            AddBytes(&value, 1, &bytes);
+          } else if constexpr (std::is_same_v<T, std::vector<float>> ||
+                               std::is_same_v<T, std::vector<double>>) {
+            AddBytes(value.data(), value.size(), &bytes);
+          } else {
+            bytes = ToString(attr->value);
+          }
+        },
+        static_cast<const AnyAttr&>(attr->value));
+    text += std::to_string(attr->name.size()) + ':' + attr->name;
+    text += std::to_string(attr->value.index()) + ',' + std::to_string(bytes.size()) + ':' + bytes;
+  }
+  return text;
+}
+
+bool SameKind(const Var& one, const Var& other) {
+  return one.desc().type.type == other.desc().type.type &&
+         ElementType(one.desc()) == ElementType(other.desc());
+}
+
+bool IsBackward(const OpDesc& op) {
+  const auto* role = op.FindAttr<int32_t>("op_role");
+  return role && (*role & kBackwardRole);
+}
+
+bool FlagOf(const OpDesc& op, const char* attr) {
+  const bool* value = op.FindAttr<bool>(attr);
+  return value && *value;
+}
+
+}  // namespace dygraph::program
