@@ -3,10 +3,11 @@
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, NotFoundError, kind_of
 from dygraph.inspect.watch import user_line
+from dygraph.static.graph import Graph
 from dygraph.static.program import Program
 from dygraph.static.scope import Scope
 
-__all__ = ["DEFAULT", "about", "add", "apply", "describe", "names"]
+__all__ = ["DEFAULT", "about", "add", "apply", "describe", "graph", "names"]
 
 # Passes that keep every bit of what is fetched, in the order in which they help each other.
 DEFAULT = ("fold_constants", "cancel_moves", "common_subexpressions", "dead_code")
@@ -81,6 +82,53 @@ def describe():
 def _sentence(text):
     first, dot, _ = text.partition(". ")
     return first + dot.strip()
+
+
+def graph(program, keep=()):
+    """A copy of a program as an SSA graph, in which every write of a variable is a new version.
+
+    Parameters
+    ----------
+    program : Program
+        Not changed.
+    keep : list of str
+        Variables that are fetched. Where neither they nor fetch operators say what is wanted,
+        everything is that no operator reads.
+
+    Returns
+    -------
+    Graph
+        With ``nodes`` and ``versions``, each with ``inputs`` and ``outputs``; ``replace`` and
+        ``remove`` edit it, ``to_program()`` writes it down, ``draw()`` draws it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `program` is no Program.
+    InvalidArgumentError
+        `keep` names no variable of the program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main), static.unique_name.guard():
+    ...     x = static.data("x", [4])
+    ...     y = static.layers.exp(x)
+    ...     static.layers.assign(y, x)
+    >>> print(static.passes.graph(main))
+    block 0
+    0: exp_0.tmp_0:1 = exp(x:0)
+    1: x:1 = assign(exp_0.tmp_0:1)
+    <BLANKLINE>
+    """
+    if not isinstance(program, Program):
+        raise ArgumentTypeError(
+            f"passes.graph: program must be a static.Program, got {kind_of(program)}"
+        )
+    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
+        raise ArgumentTypeError(f"passes.graph: keep must be a list of names, got {keep!r}")
+    return Graph(program, keep)
 
 
 def apply(name, program, scope=None, **options):

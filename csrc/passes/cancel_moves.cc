@@ -104,7 +104,10 @@ class Canceller {
     const OpDesc& op = graph_.node(n).desc();
     auto is = [&](const char* attr, double number) {
       const AttrValue* value = op.FindAttr(attr);
-      return !value || NumberOf(*value) == number;
+      if (!value) return true;
+      const auto *one = std::get_if<float>(value);
+      const auto *exact = std::get_if<double>(value);
+      return (one && static_cast<double>(*one) == number) || (exact && *exact == number);
     };
     const auto* tensor = op.Input("ScaleTensor");
     return is("scale", 1) && is("bias", 0) && (!tensor || tensor->empty());

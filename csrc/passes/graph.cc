@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/nearest.h"
 #include "op/op_registry.h"
 #include "program/op_binding.h"
 #include "program/outer_uses.h"
@@ -152,6 +153,8 @@ void BlockGraph::Forget(int v, int consumer) {
 
 void BlockGraph::Remove(int n) {
   Node& node = nodes_[n];
+  ENFORCE(!node.removed, PreconditionNotMet, "an operator is taken out once, but ",
+          node.desc().type, " was taken out before");
   for (const auto* outputs : {&node.outputs, &node.hidden_outputs}) {
     for (int v : *outputs) {
       ENFORCE(IsUnread(v), PreconditionNotMet, "the outputs of an operator that is removed must be ",
@@ -214,6 +217,13 @@ Graph::Graph(Program* program, const std::vector<std::string>& keep) : program_(
   bool said = !keep.empty();
   for (const BlockRef& block : program->blocks()) {
     for (const OpRef& op : block->ops()) said |= IsFetch(op->desc());
+  }
+  for (const std::string& name : keep) {
+    if (program->Declares(name)) continue;
+    std::vector<std::string> known;
+    for (const VarRef& var : program->blocks().at(0)->vars()) known.push_back(var->name());
+    THROW(InvalidArgument, "what is kept must be a variable of the program, got '", name, "'.",
+          DidYouMean(name, known));
   }
   FindMentions();
   const std::unordered_set<std::string> kept(keep.begin(), keep.end());
