@@ -6,6 +6,7 @@
 #include "passes/graph.h"
 #include "passes/pass.h"
 #include "passes/same.h"
+#include "program/op_binding.h"
 
 namespace dygraph::program {
 namespace {
@@ -81,16 +82,25 @@ class Canceller {
   static bool IsReshape(const OpDesc& op) { return op.type == "reshape" || op.type == "reshape2"; }
 
   // Readers of `out` read `by`, which has the same bits; the operators that nothing needs then go.
+  // Where `out` has to be there, it is a copy.
   void Drop(int n, int out, int by) {
     const BlockGraph::Version &one = graph_.version(out), &other = graph_.version(by);
     if (!one.var || !other.var || !SameKind(*one.var, *other.var)) return;
-    if (graph_.Replace(out, by)) graph_.RemoveUnread({n});
+    graph_.Replace(out, by);
+    const int before = graph_.version(graph_.Input(n, "X")).producer;
+    graph_.RemoveUnread({n});
+    if (graph_.node(n).removed || graph_.node(n).desc().type == "assign" ||
+        OthersAreRead(n, out) || !graph_.StandsAt(by, n))
+      return;
+    OpDesc copy = MakeOp("assign", {{"X", {other.name}, {}}}, {{"Out", {one.name}, {}}});
+    TakeMarks(graph_.node(n).desc(), &copy);
+    graph_.Become(n, std::move(copy), {by});
+    if (before != kNone) graph_.RemoveUnread({before});
   }
 
   // The operator reads what the one before it read.
   void Skip(int n, int x, int w, const std::function<void(OpDesc*)>& change) {
-    const int next = graph_.version(w).next;
-    if (next != kNone && graph_.version(next).producer <= n) return;  // another value by now
+    if (!graph_.StandsAt(w, n)) return;  // it has another value by now
     OpDesc desc = graph_.node(n).desc();
     change(&desc);
     *desc.Input("X") = {graph_.version(w).name};
@@ -102,15 +112,8 @@ class Canceller {
 
   bool IsUnit(int n) const {
     const OpDesc& op = graph_.node(n).desc();
-    auto is = [&](const char* attr, double number) {
-      const AttrValue* value = op.FindAttr(attr);
-      if (!value) return true;
-      const auto *one = std::get_if<float>(value);
-      const auto *exact = std::get_if<double>(value);
-      return (one && static_cast<double>(*one) == number) || (exact && *exact == number);
-    };
     const auto* tensor = op.Input("ScaleTensor");
-    return is("scale", 1) && is("bias", 0) && (!tensor || tensor->empty());
+    return NumberIn(op, "scale", 1) == 1 && NumberIn(op, "bias", 0) == 0 && (!tensor || tensor->empty());
   }
 
   static DType Target(const OpDesc& op) {

@@ -219,9 +219,7 @@ class Folder {
     OpDesc literal;
     const BlockGraph::Version& version = graph_.version(read);
     if (!Literal(values_[read].tensor().Plain(), version.name, &literal)) return;
-    for (const OpDesc::Attr& attr : node.desc().attrs) {
-      if (attr.name.rfind("op_", 0) == 0) literal.SetAttr(attr.name, attr.value);
-    }
+    TakeMarks(node.desc(), &literal);
     const std::vector<int> before = node.inputs;
     graph_.Become(n, std::move(literal), {});
     for (int v : before) {

@@ -106,6 +106,18 @@ int BlockGraph::OnlyConsumer(int v) const {
   return !version.wanted && version.consumers.size() == 1 ? version.consumers[0] : kNone;
 }
 
+int BlockGraph::MadeFor(int v, int reader, std::initializer_list<const char*> types) const {
+  if (v == kNone || OnlyConsumer(v) != reader) return kNone;
+  const int n = versions_[v].producer;
+  auto is = [&](const char* type) { return nodes_[n].desc().type == type; };
+  return n != kNone && std::any_of(types.begin(), types.end(), is) ? n : kNone;
+}
+
+bool BlockGraph::StandsAt(int v, int n) const {
+  const int next = versions_[v].next;
+  return versions_[v].producer < n && (next == kNone || versions_[next].producer >= n);
+}
+
 bool BlockGraph::Names(int n, int v) const { return Has(nodes_[n].inputs, v); }
 
 bool BlockGraph::Replace(int v, int by) {

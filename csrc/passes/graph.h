@@ -6,6 +6,7 @@
 // down with its names: nothing is renamed, so that Write() of an unchanged graph changes no byte.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +51,10 @@ class BlockGraph {
   int Output(int node, std::string_view slot) const;
   // The only node that reads it, where nothing else does; else none.
   int OnlyConsumer(int version) const;
+  // The node that writes it, where that is one of these types and `reader` alone reads it.
+  int MadeFor(int version, int reader, std::initializer_list<const char*> types) const;
+  // An operator at this place that reads the variable by its name would read this version.
+  bool StandsAt(int version, int node) const;
   // Nothing reads it, here or where the graph does not show it.
   bool IsUnread(int version) const;
 

@@ -1,6 +1,7 @@
 #include "passes/same.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "program/op_binding.h"
@@ -58,6 +59,27 @@ bool SameKind(const Var& one, const Var& other) {
 bool IsBackward(const OpDesc& op) {
   const auto* role = op.FindAttr<int32_t>("op_role");
   return role && (*role & kBackwardRole);
+}
+
+double NumberIn(const OpDesc& op, const char* attr, double absent) {
+  const AttrValue* value = op.FindAttr(attr);
+  if (!value) return absent;
+  if (const auto* i = std::get_if<int32_t>(value)) return *i;
+  if (const auto* f = std::get_if<float>(value)) return static_cast<double>(*f);
+  if (const auto* d = std::get_if<double>(value)) return *d;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void TakeMarks(const OpDesc& from, OpDesc* op) {
+  for (const OpDesc::Attr& attr : from.attrs) {
+    if (attr.name.rfind("op_", 0) == 0) op->SetAttr(attr.name, attr.value);
+  }
+}
+
+const std::vector<int64_t>* DeclaredSizes(const Var* var) {
+  if (!var || var->desc().type.type != VarType::Type::LOD_TENSOR) return nullptr;
+  const VarType::TensorDesc* tensor = TensorOf(var->desc());
+  return tensor ? &tensor->dims : nullptr;
 }
 
 bool FlagOf(const OpDesc& op, const char* attr) {

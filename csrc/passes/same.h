@@ -14,5 +14,11 @@ bool SameKind(const Var& one, const Var& other);
 bool IsBackward(const OpDesc& op);
 // A flag that is not set is false.
 bool FlagOf(const OpDesc& op, const char* attr);
+// A number; `absent` where it is not set, NaN where it is none.
+double NumberIn(const OpDesc& op, const char* attr, double absent);
+// What describes an operator that takes another one's place: the role, lines and scope of that one.
+void TakeMarks(const OpDesc& from, OpDesc* op);
+// The sizes that a tensor is declared with; null where it holds something else.
+const std::vector<int64_t>* DeclaredSizes(const Var* var);
 
 }  // namespace dygraph::program

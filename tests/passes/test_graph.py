@@ -83,10 +83,24 @@ def test_a_version_is_not_replaced_past_a_write_of_the_other_name():
     # increment may write in place what it reads
     assert not graph.replace(assign.outputs[0], sqrt.outputs[0])
     assert graph.to_program().serialize_to_string() == before
-    assert graph.replace(sqrt.outputs[0], exp.outputs[0])  # assign comes before the next write
+    # nor may assign, which writes the name
+    assert not graph.replace(sqrt.outputs[0], exp.outputs[0])
+
+
+def test_an_edit_is_written_into_a_copy():
+    main = static.Program()
+    with static.program_guard(main), static.unique_name.guard():
+        layers.square(layers.sqrt(layers.exp(static.data("x", [1]))))
+    before = main.serialize_to_string()
+    graph = passes.graph(main)
+    exp, sqrt, square = graph.nodes
+    assert graph.replace(sqrt.outputs[0], exp.outputs[0])
+    assert square.inputs == exp.outputs and exp.outputs[0].outputs == [sqrt, square]
     graph.remove(sqrt)
+    assert exp.outputs[0].outputs == [square]
     left = graph.to_program()
-    assert [op.type for op in left.global_block().ops] == ["exp", "assign", "increment", "square"]
+    assert [op.type for op in left.global_block().ops] == ["exp", "square"]
+    assert left.global_block().ops[1].input("X") == ["exp_0.tmp_0"]
     assert "sqrt_0.tmp_0" not in left.global_block().vars
     assert main.serialize_to_string() == before
 
