@@ -74,7 +74,7 @@ void Facts::Work() {
 
 const Facts::Known* Facts::Find(int v) {
   if (!done_) Work();
-  return known_[v].get();
+  return static_cast<size_t>(v) < known_.size() ? known_[v].get() : nullptr;
 }
 
 DType Facts::dtype(int v) {

@@ -6,6 +6,7 @@
 #include "passes/graph.h"
 #include "passes/pass.h"
 #include "passes/same.h"
+#include "program/describe.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
@@ -120,6 +121,19 @@ class Fuser {
            graph_.StandsAt(k, last) && graph_.StandsAt(v, last);
   }
 
+  // The name of a new variable, after that of a result.
+  std::string New(int out, const char* suffix, const Dims& dims, DType dtype) {
+    Tensor like;
+    like.SetMeta(dims, dtype);
+    int number = 0;
+    auto next = [&] {
+      const std::string name = graph_.version(out).name + suffix;
+      return number++ == 0 ? name : name + std::to_string(number);
+    };
+    Block& block = graph_.block();
+    return DeclareResult(*block.program(), block, Value(std::move(like)), next)->name();
+  }
+
   void Write(int last, int out, std::vector<int> inputs, double scale,
              const std::vector<int>& parts) {
     for (int n : parts) {
@@ -131,8 +145,12 @@ class Fuser {
     std::vector<OpDesc::Var> slots;
     for (size_t i = 0; i < inputs.size(); ++i)
       slots.push_back({kSlots[i], {graph_.version(inputs[i]).name}, {}});
+    const std::vector<int64_t>& sizes = *DeclaredSizes(graph_.version(inputs[0]).var);
+    const Dims rows(sizes.begin(), sizes.end() - 1);
     OpDesc op = MakeOp("scaled_dot_product_attention", std::move(slots),
-                       {{"Out", {graph_.version(out).name}, {}}});
+                       {{"Out", {graph_.version(out).name}, {}},
+                        {"LogTotal", {New(out, ".log_total", rows, facts_.dtype(inputs[0]))}, {}},
+                        {"Drawn", {New(out, ".drawn", {0}, DType::kInt64)}, {}}});
     op.SetAttr("scale", FloatValue(scale));
     op.SetAttr("is_test", true);
     TakeMarks(graph_.node(last).desc(), &op);

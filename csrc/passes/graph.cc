@@ -202,9 +202,17 @@ void BlockGraph::Become(int n, OpDesc desc, const std::vector<int>& inputs) {
   Node& node = nodes_[n];
   std::vector<int> outputs;
   ForNames(desc.outputs, [&](const std::string& name) {
-    for (int v : node.outputs) {
-      if (versions_[v].name == name) outputs.push_back(v);
+    auto is = [&](int v) { return versions_[v].name == name; };
+    auto at = std::find_if(node.outputs.begin(), node.outputs.end(), is);
+    if (at == node.outputs.end()) {  // a new variable
+      Version made;
+      made.name = name;
+      made.number = 1;
+      made.producer = n;
+      made.var = block_->Find(name);
+      versions_.push_back(std::move(made));
     }
+    outputs.push_back(at == node.outputs.end() ? static_cast<int>(versions_.size()) - 1 : *at);
   });
   for (int v : node.outputs) {
     ENFORCE(Has(outputs, v) || IsUnread(v), PreconditionNotMet,

@@ -66,8 +66,8 @@ class BlockGraph {
   // Takes out those among these nodes, and those that only they needed, whose outputs are unread
   // and that do nothing else (IsPure).
   void RemoveUnread(std::vector<int> nodes);
-  // Puts another operator in a node's place. It reads what the old one read, or `inputs` in the
-  // order in which it names them, and may leave unread outputs out.
+  // Puts another operator in a node's place. `inputs` are what it reads, in the order in which it
+  // names them. It may leave unread outputs out, and write variables that were declared for it.
   void Become(int node, OpDesc desc, const std::vector<int>& inputs);
 
  private:
