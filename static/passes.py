@@ -115,7 +115,7 @@ def graph(program, keep=()):
     >>> with static.program_guard(main), static.unique_name.guard():
     ...     x = static.data("x", [4])
     ...     y = static.layers.exp(x)
-    ...     static.layers.assign(y, x)
+    ...     again = static.layers.assign(y, x)
     >>> print(static.passes.graph(main))
     block 0
     0: exp_0.tmp_0:1 = exp(x:0)

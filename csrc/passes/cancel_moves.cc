@@ -37,9 +37,9 @@ bool Holds(DType from, DType to) {
   };
   if (bits(from) == 0 || bits(to) == 0 || to == DType::kBool) return false;
   if (IsReal(from)) {
-    return to == DType::kFloat64 ? from != DType::kFloat64
-                                 : to == DType::kFloat32 && from != DType::kFloat64 &&
-                                       from != DType::kFloat32;
+    return to == DType::kFloat64
+               ? from != DType::kFloat64
+               : to == DType::kFloat32 && from != DType::kFloat64 && from != DType::kFloat32;
   }
   const bool keeps_sign = to != DType::kUInt8 || from == DType::kBool;
   return keeps_sign && bits(from) <= bits(to) && from != to;
@@ -47,18 +47,17 @@ bool Holds(DType from, DType to) {
 
 class Canceller {
  public:
-  Canceller(BlockGraph& graph, bool has_blocks)
-      : graph_(graph), facts_(graph), has_blocks_(has_blocks) {}
+  Canceller(BlockGraph& graph, bool orders_terms)
+      : graph_(graph), facts_(graph), orders_terms_(orders_terms) {}
 
   void Run() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       const int n = static_cast<int>(i);
       const OpDesc& op = graph_.node(n).desc();
       const bool moves = op.type == "assign" || op.type == "scale" || op.type == "cast" ||
-                         IsTranspose(op) || IsReshape(op);
-      // In a program with blocks the order of a sum's terms depends on who handed them on.
+                         IsTranspose(op) || Reshapes(op);
       if (!moves || !IsFunction(graph_, n) ||
-          (has_blocks_ && (IsBackward(op) || FlagOf(op, "hands_on"))))
+          (orders_terms_ && (IsBackward(op) || FlagOf(op, "hands_on"))))
         continue;
       const int x = graph_.Input(n, "X"), out = graph_.Output(n, "Out");
       if (x == kNone || out == kNone) continue;
@@ -69,7 +68,7 @@ class Canceller {
         Cast(n, x, out, before);
       } else if (IsTranspose(op)) {
         Transpose(n, x, out, before);
-      } else if (IsReshape(op)) {
+      } else if (Reshapes(op)) {
         Reshape(n, x, out, before);
       }
     }
@@ -89,8 +88,8 @@ class Canceller {
     graph_.Replace(out, by);
     const int before = graph_.version(graph_.Input(n, "X")).producer;
     graph_.RemoveUnread({n});
-    if (graph_.node(n).removed || graph_.node(n).desc().type == "assign" ||
-        OthersAreRead(n, out) || !graph_.StandsAt(by, n))
+    if (graph_.node(n).removed || graph_.node(n).desc().type == "assign" || OthersAreRead(n, out) ||
+        !graph_.StandsAt(by, n))
       return;
     OpDesc copy = MakeOp("assign", {{"X", {other.name}, {}}}, {{"Out", {one.name}, {}}});
     TakeMarks(graph_.node(n).desc(), &copy);
@@ -113,7 +112,8 @@ class Canceller {
   bool IsUnit(int n) const {
     const OpDesc& op = graph_.node(n).desc();
     const auto* tensor = op.Input("ScaleTensor");
-    return NumberIn(op, "scale", 1) == 1 && NumberIn(op, "bias", 0) == 0 && (!tensor || tensor->empty());
+    return NumberIn(op, "scale", 1) == 1 && NumberIn(op, "bias", 0) == 0 &&
+           (!tensor || tensor->empty());
   }
 
   static DType Target(const OpDesc& op) {
@@ -184,28 +184,37 @@ class Canceller {
 
   // Gives the elements of X another shape, and nothing else.
   static bool Reshapes(const OpDesc& op) {
-    static const char* kTypes[] = {"reshape",  "reshape2",   "squeeze",  "squeeze2", "unsqueeze",
-                                   "unsqueeze2", "flatten", "flatten2", "flatten_contiguous_range"};
+    static const char* kTypes[] = {"reshape",  "reshape2",  "squeeze",
+                                   "squeeze2", "unsqueeze", "unsqueeze2",
+                                   "flatten",  "flatten2",  "flatten_contiguous_range"};
     return std::any_of(std::begin(kTypes), std::end(kTypes),
                        [&](const char* type) { return op.type == type; });
   }
 
   void Reshape(int n, int x, int out, int before) {
     if (SameSizes(x, out)) return Drop(n, out, x);
-    const OpDesc& op = graph_.node(n).desc();
-    const auto* shape = op.FindAttr<Ints>("shape");
-    // The sizes are those of the attribute alone: no input gives them, and no 0 copies one of x's.
-    if (!shape || shape->empty() || graph_.node(n).inputs.size() != 1 ||
-        std::count(shape->begin(), shape->end(), 0) > 0)
-      return;
     if (before == kNone || !Reshapes(graph_.node(before).desc()) || !IsFunction(graph_, before) ||
         graph_.Output(before, "Out") != x)
       return;
     const int w = graph_.Input(before, "X");
-    if (w == kNone || !facts_.HasNoLevels(w) || !facts_.HasNoLevels(x)) return;
-    if (SameSizes(w, out)) return Drop(n, out, w);
-    if (OthersAreRead(n, out)) return;
-    Skip(n, x, w, [](OpDesc*) {});
+    if (w == kNone) return;
+    if (SameSizes(w, out) || Undoes(n, before, w)) return Drop(n, out, w);
+    const OpDesc& op = graph_.node(n).desc();
+    const auto* shape = op.FindAttr<Ints>("shape");
+    // The sizes are those of the attribute alone: no input gives them, and no 0 copies one of x's.
+    if (!IsReshape(op) || !shape || shape->empty() || graph_.node(n).inputs.size() != 1 ||
+        std::count(shape->begin(), shape->end(), 0) > 0 || OthersAreRead(n, out))
+      return;
+    if (facts_.HasNoLevels(w) && facts_.HasNoLevels(x)) Skip(n, x, w, [](OpDesc*) {});
+  }
+
+  // One new axis is put in and taken out. In front of the first one it would end the sequences.
+  bool Undoes(int n, int before, int w) {
+    const OpDesc &in = graph_.node(before).desc(), &out = graph_.node(n).desc();
+    const auto *put = in.FindAttr<Ints>("axes"), *taken = out.FindAttr<Ints>("axes");
+    return in.type.rfind("unsqueeze", 0) == 0 && out.type.rfind("squeeze", 0) == 0 && put &&
+           taken && put->size() == 1 && *put == *taken && graph_.node(before).inputs.size() == 1 &&
+           graph_.node(n).inputs.size() == 1 && ((*put)[0] > 0 || facts_.HasNoLevels(w));
   }
 
   // In every run: with one open size the number of elements decides it.
@@ -223,12 +232,12 @@ class Canceller {
 
   BlockGraph& graph_;
   Facts facts_;
-  const bool has_blocks_;
+  const bool orders_terms_;
 };
 
 void CancelMoves(PassCall& call) {
   Graph graph(&call.program(), call.option<std::vector<std::string>>("keep"));
-  for (BlockGraph& block : graph.blocks()) Canceller(block, graph.has_blocks()).Run();
+  for (BlockGraph& block : graph.blocks()) Canceller(block, graph.orders_terms()).Run();
   graph.Write();
 }
 

@@ -32,13 +32,12 @@ std::string KeyOf(const BlockGraph& graph, int n) {
   return key;
 }
 
-void Share(BlockGraph& graph, bool has_blocks) {
+void Share(BlockGraph& graph, bool orders_terms) {
   std::unordered_map<std::string, int> first;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const int n = static_cast<int>(i);
     const BlockGraph::Node& node = graph.node(n);
-    // In a program with blocks the order of a sum's terms depends on who made them.
-    if (!IsFunction(graph, n) || (has_blocks && IsBackward(node.desc()))) continue;
+    if (!IsFunction(graph, n) || (orders_terms && IsBackward(node.desc()))) continue;
     auto [at, is_new] = first.emplace(KeyOf(graph, n), n);
     if (is_new) continue;
     const BlockGraph::Node& other = graph.node(at->second);
@@ -49,8 +48,7 @@ void Share(BlockGraph& graph, bool has_blocks) {
       same = !two.wanted && one.var && two.var && SameKind(*one.var, *two.var);
     }
     const std::vector<int> outputs = node.outputs, others = other.outputs;
-    for (size_t k = 0; same && k < outputs.size(); ++k)
-      same = graph.Replace(outputs[k], others[k]);
+    for (size_t k = 0; same && k < outputs.size(); ++k) same = graph.Replace(outputs[k], others[k]);
     if (same) {
       graph.Remove(n);
     } else {
@@ -61,7 +59,7 @@ void Share(BlockGraph& graph, bool has_blocks) {
 
 void DropCommonSubexpressions(PassCall& call) {
   Graph graph(&call.program(), call.option<std::vector<std::string>>("keep"));
-  for (BlockGraph& block : graph.blocks()) Share(block, graph.has_blocks());
+  for (BlockGraph& block : graph.blocks()) Share(block, graph.orders_terms());
   graph.Write();
 }
 

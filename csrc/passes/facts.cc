@@ -39,8 +39,8 @@ void Facts::Infer(int n) {
   for (int v : node.outputs) outputs[graph_.version(v).name] = v;
   try {
     // Inputs of another type than the others' raise in a run, but for operators that take such.
-    const bool typed =
-        node.desc().type == "cast" || (GetOp(node.desc().type).mixed_dtypes ? all_typed : one_typed);
+    const bool typed = node.desc().type == "cast" ||
+                       (GetOp(node.desc().type).mixed_dtypes ? all_typed : one_typed);
     InferShapes(
         node.desc(), [&](const std::string& name) { return &known_[inputs.at(name)]->desc; },
         [&](const std::string& name, const Value& value, int levels) {

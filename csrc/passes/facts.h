@@ -17,8 +17,8 @@ class Facts {
   DType dtype(int version);
   // A tensor without levels of detail. Here what the program declares counts, too.
   bool HasNoLevels(int version);
-  // Its sizes, -1 for an open one; null: not known. Weights count as of any type and size, since the
-  // scope may hold others than the program declares.
+  // Its sizes, -1 for an open one; null: not known. Weights count as of any type and size, since
+  // the scope may hold others than the program declares.
   const Dims* SizesOf(int version);
 
  private:

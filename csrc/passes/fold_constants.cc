@@ -39,7 +39,7 @@ bool IsUniform(const Tensor& t) {
 
 bool IsNan(const Tensor& t) {
   for (int64_t i = 0; i < t.numel(); ++i) {
-    const double v = t.dtype() == DType::kFloat32 ? static_cast<double>(t.data<float>()[i])
+    const double v = t.dtype() == DType::kFloat32   ? static_cast<double>(t.data<float>()[i])
                      : t.dtype() == DType::kFloat64 ? t.data<double>()[i]
                                                     : 0.0;
     if (v != v) return true;
@@ -94,8 +94,8 @@ bool Literal(const Tensor& t, const std::string& out, OpDesc* op) {
 
 class Folder {
  public:
-  Folder(BlockGraph& graph, int64_t limit, bool has_blocks)
-      : graph_(graph), facts_(graph), limit_(limit), has_blocks_(has_blocks) {}
+  Folder(BlockGraph& graph, int64_t limit, bool orders_terms)
+      : graph_(graph), facts_(graph), limit_(limit), orders_terms_(orders_terms) {}
 
   void Run() {
     FindConstants();
@@ -127,10 +127,10 @@ class Folder {
       const BlockGraph::Node& node = graph_.node(n);
       const bool folds =
           node.desc().type == "shape" ||
-          (!node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(),
-                                               [&](int v) { return constant[v]; }));
+          (!node.inputs.empty() &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return constant[v]; }));
       if (!(folds || IsSource(n)) || !IsFunction(graph_, n) ||
-          (has_blocks_ && IsBackward(node.desc())))
+          (orders_terms_ && IsBackward(node.desc())))
         continue;
       needed_[i] = folds;
       for (int v : node.outputs) constant[v] = true;
@@ -230,7 +230,7 @@ class Folder {
   BlockGraph& graph_;
   Facts facts_;
   const int64_t limit_;
-  const bool has_blocks_;
+  const bool orders_terms_;
   std::unordered_map<int, Value> values_;  // of versions that are constant
   std::vector<bool> needed_;
   std::vector<int> computed_;
@@ -241,7 +241,7 @@ void FoldConstants(PassCall& call) {
   ENFORCE(limit >= 0, InvalidArgument,
           "fold_constants: limit is a number of elements and must be at least 0, got ", limit);
   Graph graph(&call.program(), call.option<std::vector<std::string>>("keep"));
-  for (BlockGraph& block : graph.blocks()) Folder(block, limit, graph.has_blocks()).Run();
+  for (BlockGraph& block : graph.blocks()) Folder(block, limit, graph.orders_terms()).Run();
   graph.Write();
 }
 

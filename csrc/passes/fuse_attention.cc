@@ -33,7 +33,8 @@ class Fuser {
     return {FlagOf(op, "transpose_X"), FlagOf(op, "transpose_Y"), NumberIn(op, "alpha", 1)};
   }
 
-  // The operator is a factor without summand, which is multiplied into `scale`; its input, else none.
+  // The operator is a factor without summand, which is multiplied into `scale`; its input, else
+  // none.
   int Factor(int n, double* scale) const {
     const OpDesc& op = graph_.node(n).desc();
     const auto* tensor = op.Input("ScaleTensor");
@@ -75,8 +76,8 @@ class Fuser {
     if (at == kNone) return;
     const auto* scores = DeclaredSizes(graph_.version(at).var);
     if (!scores || scores->size() < 3) return;
-    const double rank = static_cast<double>(scores->size()), axis =
-        NumberIn(graph_.node(n).desc(), "axis", -1);
+    const double rank = static_cast<double>(scores->size()),
+                 axis = NumberIn(graph_.node(n).desc(), "axis", -1);
     if (axis != -1 && axis != rank - 1) return;
     n = before({"elementwise_add"});
     if (n != kNone) {

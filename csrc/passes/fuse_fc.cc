@@ -62,8 +62,9 @@ class Fuser {
         !graph_.StandsAt(w, last) || !graph_.StandsAt(bias, last))
       return;
     auto name = [&](int v) { return graph_.version(v).name; };
-    OpDesc fc = MakeOp("fc", {{"Input", {name(x)}, {}}, {"W", {name(w)}, {}}, {"Bias", {name(bias)}, {}}},
-                       {{"Out", {name(result)}, {}}});
+    OpDesc fc =
+        MakeOp("fc", {{"Input", {name(x)}, {}}, {"W", {name(w)}, {}}, {"Bias", {name(bias)}, {}}},
+               {{"Out", {name(result)}, {}}});
     fc.SetAttr("in_num_col_dims", static_cast<int32_t>(rows));
     if (last != add) fc.SetAttr("activation_type", std::string("relu"));
     TakeMarks(graph_.node(last).desc(), &fc);

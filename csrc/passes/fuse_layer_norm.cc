@@ -13,8 +13,8 @@ void Fuse(BlockGraph& graph, Facts& facts, int norm) {
   const int sum = graph.Input(norm, "X"), y = graph.Output(norm, "Y");
   const int scale = graph.Input(norm, "Scale"), shift = graph.Input(norm, "Bias");
   const int add = graph.MadeFor(sum, norm, {"elementwise_add"});
-  if (add == kNone || y == kNone || scale == kNone || shift == kNone ||
-      !IsFunction(graph, norm) || !IsFunction(graph, add))
+  if (add == kNone || y == kNone || scale == kNone || shift == kNone || !IsFunction(graph, norm) ||
+      !IsFunction(graph, add))
     return;
   for (int v : graph.node(norm).outputs) {
     if (v != y && !graph.IsUnread(v)) return;  // the means
@@ -22,7 +22,8 @@ void Fuse(BlockGraph& graph, Facts& facts, int norm) {
   const int a = graph.Input(add, "X"), b = graph.Input(add, "Y");
   if (a == kNone || b == kNone) return;
   const DType dtype = facts.dtype(a);
-  const auto *one = DeclaredSizes(graph.version(a).var), *other = DeclaredSizes(graph.version(b).var);
+  const auto *one = DeclaredSizes(graph.version(a).var),
+             *other = DeclaredSizes(graph.version(b).var);
   if ((dtype != DType::kFloat32 && dtype != DType::kFloat64) || !one || !other || *one != *other ||
       one->empty())
     return;

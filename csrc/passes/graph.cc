@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "op/op_registry.h"
+#include "passes/same.h"
 #include "program/op_binding.h"
 #include "program/outer_uses.h"
 
@@ -46,10 +47,23 @@ bool Has(const std::vector<int>& list, int item) {
 
 bool IsPure(const OpDesc& op) {
   // What they do lies beside their outputs, or decides by itself which of them it writes.
-  static const std::unordered_set<std::string> kActs = {
-      "feed", "fetch", "read", "create_py_reader", "print", "py_func", "py_func_grad", "assert",
-      "delete_var", "save", "save_combine", "load", "load_combine", "coalesce_tensor",
-      "third_grad_limit", "select_output", "clear_array_element"};
+  static const std::unordered_set<std::string> kActs = {"feed",
+                                                        "fetch",
+                                                        "read",
+                                                        "create_py_reader",
+                                                        "print",
+                                                        "py_func",
+                                                        "py_func_grad",
+                                                        "assert",
+                                                        "delete_var",
+                                                        "save",
+                                                        "save_combine",
+                                                        "load",
+                                                        "load_combine",
+                                                        "coalesce_tensor",
+                                                        "third_grad_limit",
+                                                        "select_output",
+                                                        "clear_array_element"};
   if (kActs.count(op.type) || RunsBlock(op)) return false;
   const OpInfo* info = Known(op.type);
   if (!info || info->random || info->control != Control::kNone) return false;
@@ -70,7 +84,8 @@ bool IsFunction(const BlockGraph& graph, int n) {
   return true;
 }
 
-// The graph of a block -----------------------------------------------------------------------------
+// The graph of a block
+// -----------------------------------------------------------------------------
 
 namespace {
 
@@ -78,9 +93,9 @@ int OnlyOf(const std::vector<OpDesc::Var>& slots, std::string_view wanted,
            const std::vector<int>& versions) {
   size_t at = 0;
   for (const OpDesc::Var& slot : slots) {
-    const auto named = static_cast<size_t>(std::count_if(
-        slot.arguments.begin(), slot.arguments.end(),
-        [](const std::string& name) { return name != kEmptyName; }));
+    const auto named = static_cast<size_t>(
+        std::count_if(slot.arguments.begin(), slot.arguments.end(),
+                      [](const std::string& name) { return name != kEmptyName; }));
     if (slot.parameter == wanted) return named == 1 ? versions[at] : kNone;
     at += named;
   }
@@ -123,8 +138,8 @@ bool BlockGraph::Names(int n, int v) const { return Has(nodes_[n].inputs, v); }
 bool BlockGraph::Replace(int v, int by) {
   Version &version = versions_[v], &other = versions_[by];
   if (v == by) return true;
-  const int next = other.next == kNone ? static_cast<int>(nodes_.size())
-                                       : versions_[other.next].producer;
+  const int next =
+      other.next == kNone ? static_cast<int>(nodes_.size()) : versions_[other.next].producer;
   for (int n : version.consumers) {
     const Node& node = nodes_[n];
     if (node.body != kNone || Has(node.hidden_inputs, v) || !Names(n, v) || n <= other.producer ||
@@ -169,8 +184,9 @@ void BlockGraph::Remove(int n) {
           node.desc().type, " was taken out before");
   for (const auto* outputs : {&node.outputs, &node.hidden_outputs}) {
     for (int v : *outputs) {
-      ENFORCE(IsUnread(v), PreconditionNotMet, "the outputs of an operator that is removed must be ",
-              "unread, but '", versions_[v].name, "' of ", node.desc().type, " is read");
+      ENFORCE(IsUnread(v), PreconditionNotMet,
+              "the outputs of an operator that is removed must be ", "unread, but '",
+              versions_[v].name, "' of ", node.desc().type, " is read");
     }
   }
   for (const auto* inputs : {&node.inputs, &node.hidden_inputs}) {
@@ -231,12 +247,16 @@ void BlockGraph::Become(int n, OpDesc desc, const std::vector<int>& inputs) {
   changed_ = true;
 }
 
-// The graph of a program ---------------------------------------------------------------------------
+// The graph of a program
+// ---------------------------------------------------------------------------
 
 Graph::Graph(Program* program, const std::vector<std::string>& keep) : program_(program) {
   bool said = !keep.empty();
   for (const BlockRef& block : program->blocks()) {
-    for (const OpRef& op : block->ops()) said |= IsFetch(op->desc());
+    for (const OpRef& op : block->ops()) {
+      said |= IsFetch(op->desc());
+      orders_terms_ |= program->blocks().size() > 1 && IsBackward(op->desc());
+    }
   }
   for (const std::string& name : keep) {
     if (program->Declares(name)) continue;
@@ -278,8 +298,7 @@ bool Graph::IsWantedElsewhere(const Block& block, const std::string& name) const
   return at != mentions_.end() && at->second != block.idx();
 }
 
-void Graph::Build(BlockGraph* graph, const std::unordered_set<std::string>& keep,
-                  bool said) const {
+void Graph::Build(BlockGraph* graph, const std::unordered_set<std::string>& keep, bool said) const {
   const Block& block = *graph->block_;
   auto& versions = graph->versions_;
   std::unordered_map<std::string, int> latest;
@@ -297,6 +316,7 @@ void Graph::Build(BlockGraph* graph, const std::unordered_set<std::string>& keep
   auto read = [&](int n, const std::string& name, std::vector<int>* list) {
     const int v = current(name);
     list->push_back(v);
+    if (versions[v].number == 0) graph->entering_.insert(name);
     std::vector<int>& consumers = versions[v].consumers;
     if (consumers.empty() || consumers.back() != n) consumers.push_back(n);
   };
@@ -346,9 +366,8 @@ void Graph::Build(BlockGraph* graph, const std::unordered_set<std::string>& keep
           if ((*names)[i] != kEmptyName) read(n, (*names)[i], &node.hidden_inputs);
         }
       }
-      if (desc.type == "delete_var") ForNames(desc.inputs, [&](const std::string& name) {
-        hidden.push_back(name);
-      });
+      if (desc.type == "delete_var")
+        ForNames(desc.inputs, [&](const std::string& name) { hidden.push_back(name); });
     }
     ForNames(desc.outputs, [&](const std::string& name) { write(n, name, &node.outputs); });
     for (const std::string& name : hidden) write(n, name, &node.hidden_outputs);
@@ -368,7 +387,8 @@ void Graph::Write() {
     changed = true;
     std::vector<OpRef> kept;
     for (const BlockGraph::Version& version : graph.versions_) {
-      if (version.producer != kNone && !version.wanted) gone[i].insert(version.name);
+      if (version.producer != kNone && !version.wanted && !graph.entering_.count(version.name))
+        gone[i].insert(version.name);
     }
     for (const BlockGraph::Node& node : graph.nodes_) {
       if (!node.removed) kept.push_back(node.op);

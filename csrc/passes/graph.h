@@ -24,8 +24,8 @@ class BlockGraph {
  public:
   struct Version {
     std::string name;
-    int number = 0;             // 0: what the variable holds when the block begins
-    int producer = kNone;       // the node that writes it; none for number 0
+    int number = 0;              // 0: what the variable holds when the block begins
+    int producer = kNone;        // the node that writes it; none for number 0
     std::vector<int> consumers;  // the nodes that read it, each once, in order
     const Var* var = nullptr;    // null: no block declares it
     int next = kNone;            // the version after it
@@ -78,6 +78,7 @@ class BlockGraph {
   Block* block_ = nullptr;
   std::vector<Node> nodes_;
   std::vector<Version> versions_;
+  std::unordered_set<std::string> entering_;  // read before they are written: perhaps fed
   bool changed_ = false;
 };
 
@@ -88,7 +89,9 @@ class Graph {
   explicit Graph(Program* program, const std::vector<std::string>& keep = {});
   Program& program() const { return *program_; }
   std::vector<BlockGraph>& blocks() { return blocks_; }
-  bool has_blocks() const { return blocks_.size() > 1; }
+  // Several blocks and gradients: the order in which terms are added depends on who made them and
+  // who handed them on (execute/term_order.h), so that such operators have to stay.
+  bool orders_terms() const { return orders_terms_; }
   // Writes the edits into the program: operators that were removed go, and variables that they
   // alone used.
   void Write();
@@ -102,6 +105,7 @@ class Graph {
 
   Program* program_;
   std::vector<BlockGraph> blocks_;
+  bool orders_terms_ = false;
   // The block that mentions a name; -2: several, or an operator that runs a block, in an attribute.
   std::unordered_map<std::string, int32_t> mentions_;
 };

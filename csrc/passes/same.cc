@@ -58,7 +58,12 @@ bool SameKind(const Var& one, const Var& other) {
 
 bool IsBackward(const OpDesc& op) {
   const auto* role = op.FindAttr<int32_t>("op_role");
-  return role && (*role & kBackwardRole);
+  if (role && (*role & kBackwardRole)) return true;
+  bool makes_gradient = false;
+  ForNames(op.outputs, [&](const std::string& name) {
+    makes_gradient |= name.find("@GRAD") != std::string::npos;
+  });
+  return makes_gradient;
 }
 
 double NumberIn(const OpDesc& op, const char* attr, double absent) {

@@ -11,7 +11,7 @@ namespace dygraph::program {
 std::string AttrsText(const OpDesc& op);
 // Both hold tensors, rows or arrays, of one element type.
 bool SameKind(const Var& one, const Var& other);
-bool IsBackward(const OpDesc& op);
+bool IsBackward(const OpDesc& op);  // of a backward pass, by its role or by what it makes
 // A flag that is not set is false.
 bool FlagOf(const OpDesc& op, const char* attr);
 // A number; `absent` where it is not set, NaN where it is none.

@@ -68,8 +68,8 @@ void RunFunction(const Kept& function, const std::string& name, const Pass& pass
   }
 }
 
-// A node as (operator, versions read, versions written, those of its block that it reads and writes,
-// block that it runs, whether it was taken out).
+// A node as (operator, versions read, versions written, those of its block that it reads and
+// writes, block that it runs, whether it was taken out).
 py::tuple NodeTuple(const program::BlockGraph& graph, size_t n) {
   const program::BlockGraph::Node& node = graph.nodes().at(n);
   return py::make_tuple(FaceOf(*node.op), node.inputs, node.outputs, node.hidden_inputs,
@@ -114,10 +114,11 @@ void BindPasses(py::module_& m) {
     }
     return py::make_tuple(pass.what, options);
   });
-  m.def("apply_pass",
-        [](program::Program& program, const std::string& name, const py::dict& options,
-           const ScopeRef& scope) { ApplyPass(name, &program, OptionsOf(name, options), scope); },
-        py::arg("program"), py::arg("name"), py::arg("options"), py::arg("scope") = py::none());
+  m.def(
+      "apply_pass",
+      [](program::Program& program, const std::string& name, const py::dict& options,
+         const ScopeRef& scope) { ApplyPass(name, &program, OptionsOf(name, options), scope); },
+      py::arg("program"), py::arg("name"), py::arg("options"), py::arg("scope") = py::none());
   m.def("apply_pass",
         [](const PyProgram& program, const std::string& name, const py::dict& options) {
           return PyProgram{ApplyPass(name, program.desc, OptionsOf(name, options))};

@@ -14,7 +14,9 @@ SHAPE = [3, 4]
 
 def to_and_fro(r, x):
     """Something that gives x again, or nearly."""
-    kind = r.choice(["assign", "scale", "transpose", "reshape", "cast", "narrow", "identity"])
+    kind = r.choice(
+        ["assign", "scale", "transpose", "reshape", "cast", "narrow", "axis", "identity"]
+    )
     if kind == "assign":
         return layers.assign(x)
     if kind == "scale":
@@ -27,6 +29,9 @@ def to_and_fro(r, x):
         return layers.cast(layers.cast(x, "float64"), "float32")
     if kind == "narrow":
         return layers.cast(layers.cast(x, r.choice(["int32", "bfloat16", "float16"])), "float32")
+    if kind == "axis":
+        at = r.choice([0, 1, -1])
+        return layers.squeeze(layers.unsqueeze(x, [at]), [at])
     return layers.reshape(layers.transpose(x, [0, 1]), SHAPE)
 
 
@@ -50,7 +55,9 @@ def statement(r, values, trains):
     elif kind < 0.4:
         made = r.choice([layers.relu, layers.tanh, layers.square])(x)
     elif kind < 0.55:
-        made = r.choice([layers.elementwise_add, layers.elementwise_sub, layers.elementwise_max])(x, y)
+        made = r.choice([layers.elementwise_add, layers.elementwise_sub, layers.elementwise_max])(
+            x, y
+        )
     elif kind < 0.65:
         made = layers.elementwise_mul(x, constant(r))
     elif kind < 0.72:

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "static")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "static"))
+
+import numpy as np
+import test_fuzz_programs
 
 import fuzz_files
 import fuzz_models
 import fuzzing
-import numpy as np
-import test_fuzz_programs
 from dygraph import _core, static
 from dygraph.static import passes
 from fuzzing import ALLOWED

@@ -118,8 +118,10 @@ def test_equal_operators_compute_once():
         lambda x: layers.scale(x, 2.0) + layers.scale(x, 3.0),
         lambda x: layers.uniform_random([3, 4]) + layers.uniform_random([3, 4]),
         lambda x: layers.dropout(x, 0.5) + layers.dropout(x, 0.5),
-        lambda x: layers.fill_constant([3, 4], "float32", 0.0)
-        * layers.fill_constant([3, 4], "float32", -0.0),
+        lambda x: (
+            layers.fill_constant([3, 4], "float32", 0.0)
+            * layers.fill_constant([3, 4], "float32", -0.0)
+        ),
         lambda x: (layers.exp(x), layers.exp(x)),  # both are fetched
     ],
 )
@@ -262,6 +264,9 @@ def test_an_error_of_a_constant_stays_in_the_run():
         (lambda x: layers.cast(layers.cast(x, "float64"), "bfloat16"), ["cast", "cast"]),
         (lambda x: layers.cast(layers.cast(x, "float16"), "float32"), ["cast", "cast"]),
         (lambda x: layers.cast(layers.cast(x, "int64"), "float32"), ["cast", "cast"]),
+        (lambda x: layers.squeeze(layers.unsqueeze(x, [1]), [1]), []),
+        (lambda x: layers.squeeze(layers.unsqueeze(x, [-1]), [-1]), []),
+        (lambda x: layers.squeeze(layers.unsqueeze(x, [0, 2]), [2]), ["unsqueeze2", "squeeze2"]),
         (lambda x: layers.scale(x, 1.0), []),
         (lambda x: layers.scale(x, 1.0, bias=1.0), ["scale"]),
         (lambda x: layers.assign(layers.assign(x)), []),
@@ -335,7 +340,12 @@ def test_a_list_of_passes():
         (["dead_cod"], {}, KeyError, "'dead_cod'.*dead_code"),
         ([3], {}, TypeError, "name must be a string, got int"),
         ([("dead_code", 3)], {}, TypeError, "the options of 'dead_code' must be a dict, got int"),
-        (["dead_code"], {"kept": []}, KeyError, r"one of a pass in the list, \['keep'\], got 'kept"),
+        (
+            ["dead_code"],
+            {"kept": []},
+            KeyError,
+            r"one of a pass in the list, \['keep'\], got 'kept",
+        ),
         (["dead_code"], {"keep": "y"}, TypeError, "keep must be a list of strings"),
         (["dead_code"], {"keep": ["q"]}, ValueError, "what is kept must be a variable .* got 'q'"),
         ([("dead_code", {"limit": 1})], {}, KeyError, "options of the pass dead_code are keep"),
