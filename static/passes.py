@@ -1,12 +1,16 @@
 """Passes, which rewrite whole programs, by name. ``docs/new_pass.md`` adds one in C++."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.errors import ArgumentTypeError, NotFoundError, kind_of
 from dygraph.inspect.watch import user_line
+from dygraph.static.graph import Graph
 from dygraph.static.program import Program
 from dygraph.static.scope import Scope
 
-__all__ = ["about", "add", "apply", "names"]
+__all__ = ["DEFAULT", "about", "add", "apply", "describe", "graph", "names"]
+
+# Passes that keep every bit of what is fetched, in the order in which they help each other.
+DEFAULT = ("fold_constants", "cancel_moves", "common_subexpressions", "dead_code")
 
 
 def names():
@@ -58,8 +62,79 @@ def about(name):
     return "\n".join(lines)
 
 
+def describe():
+    """What each pass does, one line for each.
+
+    Returns
+    -------
+    str
+        ``name: text`` for each of `names()`.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> [line for line in static.passes.describe().splitlines() if line.startswith("dead_code")]
+    ['dead_code: Operators whose results nothing reads are left out, in all blocks.']
+    """
+    return "\n".join(f"{name}: {_sentence(_core.pass_info(name)[0])}" for name in names())
+
+
+def _sentence(text):
+    first, dot, _ = text.partition(". ")
+    return first + dot.strip()
+
+
+def graph(program, keep=()):
+    """A copy of a program as an SSA graph, in which every write of a variable is a new version.
+
+    Parameters
+    ----------
+    program : Program
+        Not changed.
+    keep : list of str
+        Variables that are fetched. Where neither they nor fetch operators say what is wanted,
+        everything is that no operator reads.
+
+    Returns
+    -------
+    Graph
+        With ``nodes`` and ``versions``, each with ``inputs`` and ``outputs``; ``replace`` and
+        ``remove`` edit it, ``to_program()`` writes it down, ``draw()`` draws it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `program` is no Program.
+    InvalidArgumentError
+        `keep` names no variable of the program.
+
+    Examples
+    --------
+    >>> from dygraph import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main), static.unique_name.guard():
+    ...     x = static.data("x", [4])
+    ...     y = static.layers.exp(x)
+    ...     again = static.layers.assign(y, x)
+    >>> print(static.passes.graph(main))
+    block 0
+    0: exp_0.tmp_0:1 = exp(x:0)
+    1: x:1 = assign(exp_0.tmp_0:1)
+    <BLANKLINE>
+    """
+    if not isinstance(program, Program):
+        raise ArgumentTypeError(
+            f"passes.graph: program must be a static.Program, got {kind_of(program)}"
+        )
+    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
+        raise ArgumentTypeError(f"passes.graph: keep must be a list of names, got {keep!r}")
+    return Graph(program, keep)
+
+
 def apply(name, program, scope=None, **options):
-    """A copy of a program, rewritten by a pass.
+    """A copy of a program, rewritten by a pass, or by a list of passes.
+
+    ``apply(program, passes)`` applies several, one after another; ``apply(name, program)`` one.
 
     Parameters
     ----------
@@ -67,10 +142,14 @@ def apply(name, program, scope=None, **options):
         One of `names()`; `about` lists its options.
     program : Program
         Not changed.
+    passes : list
+        Names, or pairs of a name and a dict of the pass's options. `DEFAULT` holds the passes that
+        keep every bit.
     scope : Scope, optional
         The scope with the values of its variables, for passes that read or write them.
     options
-        Options of the pass.
+        Options of the pass; of a list, those of every pass that has an option of this name:
+        ``keep`` names what is fetched.
 
     Returns
     -------
@@ -81,7 +160,7 @@ def apply(name, program, scope=None, **options):
     NotFoundError
         (a KeyError) No pass or option has this name; the message has near names.
     ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
-        An option has the wrong type, or the pass itself raises it.
+        An option has the wrong type, or the pass itself raises it. The program given is as it was.
 
     Examples
     --------
@@ -94,7 +173,12 @@ def apply(name, program, scope=None, **options):
     >>> less = static.passes.apply("prune", main, feeds=["x"], fetches=[y.name])
     >>> [op.type for op in less.global_block().ops]
     ['feed', 'exp', 'fetch']
+    >>> less = static.passes.apply(main, static.passes.DEFAULT, keep=[y.name])
+    >>> [op.type for op in less.global_block().ops]
+    ['exp']
     """
+    if isinstance(name, Program):
+        return _apply_all(name, program, scope, options)
     _require(name, "apply")
     if not isinstance(program, Program):
         raise ArgumentTypeError(
@@ -102,6 +186,35 @@ def apply(name, program, scope=None, **options):
         )
     copy = program.clone()
     run(name, copy, scope, **options)
+    return copy
+
+
+def _apply_all(program, passes, scope, options):
+    """A copy of the program, rewritten by each pass of a list."""
+    if not isinstance(passes, (list, tuple)):
+        raise ArgumentTypeError(
+            "passes.apply: passes must be a list of names, or of pairs of a name and its options, "
+            f"got {kind_of(passes)}"
+        )
+    steps, known = [], set()
+    for step in passes:
+        name, own = step if isinstance(step, tuple) and len(step) == 2 else (step, {})
+        if not isinstance(own, dict):
+            raise ArgumentTypeError(
+                f"passes.apply: the options of {name!r} must be a dict, got {kind_of(own)}"
+            )
+        has = {option for option, *_ in _core.pass_info(_require(name, "apply"))[1]}
+        known |= has
+        steps.append((name, {k: v for k, v in options.items() if k in has} | own))
+    for option in options:
+        if option not in known:
+            raise NotFoundError(
+                f"passes.apply: an option must be one of a pass in the list, {sorted(known)}, got "
+                f"{option!r}"
+            )
+    copy = program.clone()
+    for name, own in steps:
+        run(name, copy, scope, **own)
     return copy
 
 

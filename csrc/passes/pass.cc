@@ -42,6 +42,18 @@ std::unordered_set<std::string_view> Written(const ProgramDesc& program) {
   return names;
 }
 
+// What operators of block 0 read before one of them writes it: it was fed.
+std::unordered_set<std::string_view> Fed(const ProgramDesc& program) {
+  std::unordered_set<std::string_view> written, fed;
+  for (const OpDesc& op : program.blocks[0].ops) {
+    ForNames(op.inputs, [&](const std::string& name) {
+      if (!written.count(name)) fed.insert(name);
+    });
+    ForNames(op.outputs, [&](const std::string& name) { written.insert(name); });
+  }
+  return fed;
+}
+
 bool IsPersistable(const ProgramDesc& program, const std::string& name) {
   for (const BlockDesc& block : program.blocks) {
     const VarDesc* var = block.FindVar(name);
@@ -52,12 +64,14 @@ bool IsPersistable(const ProgramDesc& program, const std::string& name) {
 
 // What an operator reads that was written before and no longer is would have to be fed.
 void CheckWriters(const ProgramDesc& before, const ProgramDesc& after) {
-  const std::unordered_set<std::string_view> were = Written(before), are = Written(after);
+  const std::unordered_set<std::string_view> were = Written(before), are = Written(after),
+                                             fed = Fed(before);
   for (const BlockDesc& block : after.blocks) {
     for (size_t i = 0; i < block.ops.size(); ++i) {
       const OpDesc& op = block.ops[i];
       ForNames(op.inputs, [&](const std::string& name) {
-        ENFORCE(are.count(name) || !were.count(name) || IsPersistable(after, name),
+        ENFORCE(are.count(name) || !were.count(name) || fed.count(name) ||
+                    IsPersistable(after, name),
                 PreconditionNotMet, "what an operator reads must still be written, but ", op.type,
                 PositionText(op, i, block.idx), " reads '", name,
                 "', whose writer was taken out. Rename its input, or keep the writer");

@@ -1,6 +1,7 @@
 // Passes for Python: the registry, its door, and passes that are Python functions.
 #include <pybind11/stl.h>
 
+#include "passes/graph.h"
 #include "passes/pass.h"
 #include "python/attributes.h"
 #include "python/bind_descriptions.h"
@@ -8,6 +9,7 @@
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/symbol.h"
 
 namespace py = pybind11;
 
@@ -66,9 +68,41 @@ void RunFunction(const Kept& function, const std::string& name, const Pass& pass
   }
 }
 
+// A node as (operator, versions read, versions written, those of its block that it reads and
+// writes, block that it runs, whether it was taken out).
+py::tuple NodeTuple(const program::BlockGraph& graph, size_t n) {
+  const program::BlockGraph::Node& node = graph.nodes().at(n);
+  return py::make_tuple(FaceOf(*node.op), node.inputs, node.outputs, node.hidden_inputs,
+                        node.hidden_outputs, node.body, node.removed);
+}
+
+// A version as (name, number, producer, consumers, next version, whether it is wanted elsewhere).
+py::tuple VersionTuple(const program::BlockGraph& graph, size_t v) {
+  const program::BlockGraph::Version& version = graph.versions().at(v);
+  return py::make_tuple(version.name, version.number, version.producer, version.consumers,
+                        version.next, version.wanted);
+}
+
+void BindGraph(py::module_& m) {
+  using program::Graph;
+  auto at = [](Graph& g, size_t block) -> program::BlockGraph& { return g.blocks().at(block); };
+  py::class_<Graph>(m, "Graph")
+      .def(py::init<program::Program*, const std::vector<std::string>&>(), py::keep_alive<1, 2>())
+      .def_property_readonly("block_count", [](Graph& g) { return g.blocks().size(); })
+      .def("node_count", [at](Graph& g, size_t b) { return at(g, b).nodes().size(); })
+      .def("version_count", [at](Graph& g, size_t b) { return at(g, b).versions().size(); })
+      .def("node", [at](Graph& g, size_t b, size_t n) { return NodeTuple(at(g, b), n); })
+      .def("version", [at](Graph& g, size_t b, size_t v) { return VersionTuple(at(g, b), v); })
+      .def("replace", [at](Graph& g, size_t b, int v, int by) { return at(g, b).Replace(v, by); })
+      .def("remove", [at](Graph& g, size_t b, int n) { at(g, b).Remove(n); })
+      .def("write", &Graph::Write)
+      .def("text", &Graph::Text);
+}
+
 }  // namespace
 
 void BindPasses(py::module_& m) {
+  BindGraph(m);
   m.def("pass_names", &program::PassNames);
   // (what it does, [(option, type, initial value, help)])
   m.def("pass_info", [](const std::string& name) {
@@ -80,10 +114,11 @@ void BindPasses(py::module_& m) {
     }
     return py::make_tuple(pass.what, options);
   });
-  m.def("apply_pass",
-        [](program::Program& program, const std::string& name, const py::dict& options,
-           const ScopeRef& scope) { ApplyPass(name, &program, OptionsOf(name, options), scope); },
-        py::arg("program"), py::arg("name"), py::arg("options"), py::arg("scope") = py::none());
+  m.def(
+      "apply_pass",
+      [](program::Program& program, const std::string& name, const py::dict& options,
+         const ScopeRef& scope) { ApplyPass(name, &program, OptionsOf(name, options), scope); },
+      py::arg("program"), py::arg("name"), py::arg("options"), py::arg("scope") = py::none());
   m.def("apply_pass",
         [](const PyProgram& program, const std::string& name, const py::dict& options) {
           return PyProgram{ApplyPass(name, program.desc, OptionsOf(name, options))};

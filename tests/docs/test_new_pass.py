@@ -20,9 +20,9 @@ def tutorial(tmp_path_factory):
     source = folder / "drop_unit_scale.cc"
     source.write_text("\n".join(plugins.blocks(TEXT, "cpp")))
     library = plugins.build(source, folder / "drop_unit_scale.so")
-    case, use, function = plugins.blocks(TEXT, "python")
+    case, use, function, graph = plugins.blocks(TEXT, "python")
     (folder / "test_drop_unit_scale.py").write_text(case)
-    (folder / "use.py").write_text(use + function)
+    (folder / "use.py").write_text(use + function + graph)
     load = f"import dygraph\nassert dygraph.load_library({library!r}) == []\n"
     (folder / "load.py").write_text(load)
     (folder / "conftest.py").write_text("import load\n")

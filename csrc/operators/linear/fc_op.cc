@@ -1,4 +1,5 @@
 #include "kernels/matmul.h"
+#include "kernels/parallel.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -74,11 +75,21 @@ struct FcKernel {
                        n);
     bool relu = a.activation_type == "relu";
     if (!b && !relu) return;
-    for (int64_t i = 0; i < m; ++i, y += n) {
-      for (int64_t j = 0; j < n; ++j) {
-        T v = b ? y[j] + b[j] : y[j];
-        y[j] = relu && v < T(0) ? T(0) : v;
-      }
+    kernels::ParallelRows(m, 2 * n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) Finish(y + i * n, b, relu, n);
+    });
+  }
+
+ private:
+  // As elementwise_add and relu do it: a NaN passes, no zero is negative after relu.
+  static void Finish(T* y, const T* b, bool relu, int64_t n) {
+    auto positive = [](T v) { return v <= T(0) ? T(0) : v; };
+    if (b && relu) {
+      for (int64_t j = 0; j < n; ++j) y[j] = positive(y[j] + b[j]);
+    } else if (b) {
+      for (int64_t j = 0; j < n; ++j) y[j] += b[j];
+    } else {
+      for (int64_t j = 0; j < n; ++j) y[j] = positive(y[j]);
     }
   }
 };
