@@ -415,7 +415,11 @@ void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
         call.from_tape = bound.fitting.Match(call);
         if (!call.from_tape) bound.fitting.Note(call);
       }
-      dygraph::Run(call);
+      if (__builtin_expect(bound.noting != nullptr, 0)) {
+        RunNoting(call, bound.noting);
+      } else {
+        dygraph::Run(call);
+      }
       if (checked && !call.from_tape) bound.fitting.Confirm(call);
     }
   } catch (Error& e) {
@@ -453,6 +457,11 @@ class PreparedProgram::Running {
   }
   Frame& frame() { return *frame_; }
   void Clear() {
+    if (frame_->installed && frame_->installed->over) {  // its values stay for the next run
+      for (Value* v : frame_->installed->others) *v = Value();
+      return;
+    }
+    frame_->installed = nullptr;
     for (Value* v : frame_->temporaries) *v = Value();
     for (Value& v : frame_->staging) v = Value();
   }
@@ -508,7 +517,12 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
         *frame.values[carried_[i].second] =
             part.again ? (*part.brought)[i] : std::move((*part.brought)[i]);
       frame.draws = 0;
-      RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+      if (plans_memory_ && !part.carried && !part.brought && CanPlan(frame)) {
+        RunPlanned(frame, random);
+      } else {
+        Uninstall(frame);
+        RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+      }
     };
     for (size_t i = 0; part.carried && i < carried_.size(); ++i) {
       const PlanSlot& slot = plan_.slots[carried_[i].first];

@@ -14,7 +14,6 @@ from dygraph.autograd.recording import modes
 from dygraph.core import check
 from dygraph.errors import (
     ArgumentTypeError,
-    DygraphError,
     PreconditionNotMetError,
     kind_of,
 )
@@ -351,6 +350,7 @@ class _Beginning:
         self._prepared = _core.PreparedProgram(
             self._desc, self._scope, self._recording.feeds, self._recording.fetches, None
         )
+        self._prepared.plan_memory()
         self._guard = _guard_of(self._function, args, kwargs, self._observer.optimizers)
         return found[0]
 
@@ -404,6 +404,7 @@ class _Entry:
     def __init__(self, begun, args, kwargs, variables):
         self.desc, self.hits = begun._desc, 0
         self.shapes = tuple(tuple(_core.dims(v)) for v in variables)
+        self.prepared = begun._prepared
         self.operators = begun._prepared.operators
         self._structure, self._guard = begun._structure, begun._guard
         self.is_plain = self._structure is None

@@ -60,7 +60,7 @@ class Outside:
                         self.note(found, where)
 
     def note_code(self):
-        """The globals that the user's functions among the noted objects use, and what these reach."""
+        """The globals that the user's functions among the noted objects use."""
         done = set()
         while True:
             found = [o for o in self._noted.values() if isinstance(o, types.FunctionType)]
