@@ -143,8 +143,6 @@ int PreparedProgram::SlotOf(const std::string& name, int block) {
 
 namespace {
 
-bool Ends(const PlanOp& op) { return op.desc->type == "delete_var"; }
-
 // A program chooses no files: they lie in the directory that the caller gave.
 void Confine(const std::optional<std::string>& files, PlanOp* op) {
   const int within = op->info->attr_table.Find("within");
@@ -200,7 +198,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
       op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
     }
     for (int s : op.in) {
-      if (Ends(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
+      if (EndsValues(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
     }
     // Running means of inference stay untouched, so that threads may share them.
     bool keeps = KeepsRunningMeans(*op.info, desc);
@@ -268,7 +266,7 @@ void PreparedProgram::CheckReads() const {
     for (int s : op.out) {
       if (s >= 0) written[s] = true;
     }
-    if (!Ends(op)) continue;
+    if (!EndsValues(op)) continue;
     for (int s : op.in) {
       if (s < 0 || plan_.slots[s].persistable) continue;
       written[s] = false;

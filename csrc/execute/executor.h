@@ -77,6 +77,7 @@ class PreparedProgram {
     size_t arenas = 0, bytes = 0;      // kept now
     size_t steps = 0, operators = 0;   // of the latest one: called directly, of all
     size_t strayed = 0;                // runs that were not as those before
+    std::string strayed_at;            // the operator that the latest of them was at
     size_t unshared = 0;               // bytes that its temporaries would take side by side
   };
   Planned planned();

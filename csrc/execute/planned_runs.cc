@@ -82,7 +82,7 @@ bool PreparedProgram::CanPlan(const Frame& frame) const {
 bool PreparedProgram::IsStep(size_t i) const {
   const PlanOp& op = plan_.ops[i];
   if (op.control || !op.parts.empty() || op.as_end || op.kept || op.lenient || op.terms ||
-      op.updates > 0 || !op.open.empty() || !op.staged.empty() || op.desc->type == "delete_var" ||
+      op.updates > 0 || !op.open.empty() || !op.staged.empty() || EndsValues(op) ||
       (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
     return false;
   return std::none_of(op.out.begin(), op.out.end(),
@@ -346,6 +346,7 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
   uint32_t unchecked = 0;
   auto stray = [&](size_t from) {  // the values are right so far
     ++run.strayed;
+    run.strayed_at = plan_.ops[std::min(from, count - 1)].desc->type;
     run.noted = false;
     RunOps({plan_.ops, frame.calls, from, count}, frame, random);
   };
@@ -414,6 +415,7 @@ PreparedProgram::Planned PreparedProgram::planned() {
   for (const auto& frame : idle_) {
     for (const auto& run : frame->planned) {
       found.strayed += run->strayed;
+      if (run->strayed > 0) found.strayed_at = run->strayed_at;
       if (!run->arena) continue;
       ++found.arenas;
       found.bytes += run->arena_bytes;

@@ -75,6 +75,7 @@ struct PlannedRun {
   bool noted = false;
   bool over = false;  // the latest run came to its end, so the values stay at their slots
   int strayed = 0;    // runs that were not as noted
+  std::string strayed_at;  // the operator that the latest one was at
 
   int Root(int slot) {
     while (joined[slot] != slot) slot = joined[slot] = joined[joined[slot]];

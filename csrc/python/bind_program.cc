@@ -251,6 +251,7 @@ void BindExecutor(py::module_& m) {
                                found["unshared_bytes"] = planned.unshared;
                                found["steps"] = planned.steps;
                                found["strayed"] = planned.strayed;
+                               found["strayed_at"] = planned.strayed_at;
                                found["operators"] = planned.operators;
                                return found;
                              })
