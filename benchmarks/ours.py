@@ -122,6 +122,11 @@ def trained(network, variant=""):
 
 def step_of(network):
     """(step(inputs, labels) of the network, which gives the loss; its inputs and labels)."""
+    return step_and_network(network)[:2]
+
+
+def step_and_network(network):
+    """What `step_of` gives, and the layers."""
     inputs, labels = networks.data(network)
     net = starting(network)
     optimizer = optimizer_of(network, net.parameters())
@@ -139,4 +144,4 @@ def step_of(network):
         optimizer.clear_gradients()
         return loss
 
-    return step, [inputs, labels]
+    return step, [inputs, labels], net

@@ -68,11 +68,11 @@ def mkl_switch():
 
 
 class Side:
-    """A worker process: `ours`, `torch`, or torch `tuned`."""
+    """A worker process: `ours`, `torch`, torch `tuned`, or any name with its library."""
 
-    def __init__(self, benchmark, name, threads=THREADS):
+    def __init__(self, benchmark, name, threads=THREADS, library=None):
         self.name = name
-        self.library = "ours" if name == "ours" else "torch"
+        self.library = library or ("ours" if name == "ours" else "torch")
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         python = sys.executable
         if self.library == "ours":

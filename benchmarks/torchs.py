@@ -127,8 +127,12 @@ def sequences(inputs, lengths, variant):
     return nn.utils.rnn.pad_sequence(parts), torch.tensor(lengths)
 
 
-def trained(network, variant=""):
-    """step() of the network; gives the loss as a tensor."""
+def trained(network, variant="", compiled=None, both=False):
+    """step() of the network; gives the loss as a tensor.
+
+    `compiled`: a function that compiles the network with its loss and, for `both`, the optimizer's
+    step.
+    """
     inputs, labels = networks.data(network)
     net = chain(network.layers)
     weights = networks.starting_weights(network.layers)
@@ -145,10 +149,18 @@ def trained(network, variant=""):
     labels = torch.tensor(labels).flatten()
     criterion = nn.CrossEntropyLoss()
 
+    def loss_of(inputs, labels):
+        return criterion(net(inputs).flatten(0, -2), labels)
+
+    update = optimizer.step
+    if compiled:
+        loss_of = compiled(loss_of)
+        update = compiled(update) if both else update
+
     def step():
-        loss = criterion(net(inputs).flatten(0, -2), labels)
+        loss = loss_of(inputs, labels)
         loss.backward()
-        optimizer.step()
+        update()
         optimizer.zero_grad()
         return loss
 

@@ -37,6 +37,7 @@ from dygraph.static import (
     var_types,  # noqa: F401 - gives the variables of scopes get_selected_rows
 )
 from dygraph.static.backward import append_backward, gradients
+from dygraph.static.compiler import BuildStrategy, CompiledProgram, ExecutionStrategy
 from dygraph.static.core import LoDTensor, LoDTensorArray, Tensor
 from dygraph.static.debugger import draw_graph
 from dygraph.static.difference import diff
@@ -54,6 +55,8 @@ from dygraph.static.fold import fold_inference
 from dygraph.static.guards import device_guard, name_scope
 from dygraph.static.input import cpu_places, embedding, one_hot
 from dygraph.static.io import load, load_inference_model, save, save_inference_model
+from dygraph.static.memory_passes import memory_optimize, release_memory
+from dygraph.static.parallel_executor import ParallelExecutor
 from dygraph.static.parameters import WeightNormParamAttr, create_global_var, create_parameter
 from dygraph.static.program import (
     Block,
@@ -134,15 +137,17 @@ def __dir__():
 
 
 __all__ = [
-    "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "LoDTensorArray",
-    "OpRole", "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
+    "Block", "BuildStrategy", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "CompiledProgram",
+    "ExecutionStrategy", "Executor", "LoDTensor", "LoDTensorArray", "OpRole", "Operator",
+    "ParallelExecutor", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
     "WeightNormParamAttr", "append_backward", "backward", "clip", "contrib", "core",
     "cpu_places", "create_global_var", "create_parameter", "cuda_pinned_places", "cuda_places",
     "data", "debugger", "default_main_program", "default_startup_program", "device_guard", "diff",
     "draw_graph", "dygraph", "embedding", "evaluator", "fold_inference", "global_scope",
     "gradients", "initializer", "install_check", "io", "is_compiled_with_cuda", "layer_helper",
-    "layers", "load", "load_inference_model", "metrics", "name_scope", "nets", "one_hot",
-    "optimizer", "passes", "profiler", "program_guard", "regularizer", "require_version", "save",
+    "layers", "load", "load_inference_model", "memory_optimize", "metrics", "name_scope", "nets",
+    "one_hot", "optimizer", "passes", "profiler", "program_guard", "regularizer",
+    "release_memory", "require_version", "save",
     "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
     "to_code", "unique_name",
 ]  # fmt: skip

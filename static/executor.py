@@ -16,6 +16,7 @@ from dygraph.errors import (
 from dygraph.inspect.shown import Shown
 from dygraph.profiler import RecordEvent
 from dygraph.static import reading
+from dygraph.static.compiler import CompiledProgram
 from dygraph.static.program import OpRole, Program, default_main_program
 from dygraph.static.scope import Scope, global_scope, scope_guard, set_rate
 from dygraph.static.variable import Variable
@@ -136,7 +137,7 @@ class Executor(Shown):
 
         Parameters
         ----------
-        program : Program, optional
+        program : Program or CompiledProgram, optional
             What to run. Default: ``default_main_program()``.
         feed : dict of str to array or Variable, or list, optional
             Values by variable name. Arrays keep their dtype; a Variable brings its LoD along. A
@@ -188,8 +189,13 @@ class Executor(Shown):
                 "Executor.run: the executor must be open, but close() was called. Make another one"
             )
         program = default_main_program() if program is None else program
+        compiled = None
+        if isinstance(program, CompiledProgram):
+            compiled, program = program, program.program
         if not isinstance(program, Program):
-            raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
+            raise ArgumentTypeError(
+                f"Executor.run takes a static.Program or CompiledProgram, got {kind_of(program)}"
+            )
         scope = global_scope() if scope is None else scope
         if not isinstance(scope, Scope):
             raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")
@@ -206,7 +212,7 @@ class Executor(Shown):
         if fetch_every != 1 and names:
             skipped = self._skipped(program, names, fetch_every)
             names = () if skipped else names
-        plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
+        plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune), compiled)
         values = [feed[name] for name in plan.feeds]
         for i, value in enumerate(values):
             if type(value) is not np.ndarray:
@@ -240,8 +246,9 @@ class Executor(Shown):
         self._prepared.clear()
         self._closed = True
 
-    def _prepare(self, program, scope, fed, fetches, prune):
-        key = (program.version, program.random_seed, scope, fed, fetches, prune)
+    def _prepare(self, program, scope, fed, fetches, prune, compiled):
+        how = None if compiled is None else compiled.key()
+        key = (program.version, program.random_seed, scope, fed, fetches, prune, how)
         plan = self._prepared.get(key)
         if plan is None:
             for name, parameter in program.held.items():
@@ -262,8 +269,12 @@ class Executor(Shown):
             every = order if reads is None else order + reads.outputs
             if prune:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
+            if compiled is not None:
+                desc = compiled.optimized(desc, wanted)
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
+            if compiled is not None:
+                compiled.arrange(prepared)
             schedules = _schedules_in(program, desc)
             plan = self._prepared[key] = _Plan(prepared, order, reads, schedules)
             while len(self._prepared) > self._KEPT:

@@ -143,8 +143,6 @@ int PreparedProgram::SlotOf(const std::string& name, int block) {
 
 namespace {
 
-bool Ends(const PlanOp& op) { return op.desc->type == "delete_var"; }
-
 // A program chooses no files: they lie in the directory that the caller gave.
 void Confine(const std::optional<std::string>& files, PlanOp* op) {
   const int within = op->info->attr_table.Find("within");
@@ -200,7 +198,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
       op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
     }
     for (int s : op.in) {
-      if (Ends(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
+      if (EndsValues(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
     }
     // Running means of inference stay untouched, so that threads may share them.
     bool keeps = KeepsRunningMeans(*op.info, desc);
@@ -268,7 +266,7 @@ void PreparedProgram::CheckReads() const {
     for (int s : op.out) {
       if (s >= 0) written[s] = true;
     }
-    if (!Ends(op)) continue;
+    if (!EndsValues(op)) continue;
     for (int s : op.in) {
       if (s < 0 || plan_.slots[s].persistable) continue;
       written[s] = false;
@@ -420,7 +418,11 @@ void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
         call.from_tape = bound.fitting.Match(call);
         if (!call.from_tape) bound.fitting.Note(call);
       }
-      dygraph::Run(call);
+      if (__builtin_expect(bound.noting != nullptr, 0)) {
+        RunNoting(call, bound.noting);
+      } else {
+        dygraph::Run(call);
+      }
       if (checked && !call.from_tape) bound.fitting.Confirm(call);
     }
   } catch (Error& e) {
@@ -458,6 +460,11 @@ class PreparedProgram::Running {
   }
   Frame& frame() { return *frame_; }
   void Clear() {
+    if (frame_->installed && frame_->installed->over) {  // its values stay for the next run
+      for (Value* v : frame_->installed->others) *v = Value();
+      return;
+    }
+    frame_->installed = nullptr;
     for (Value* v : frame_->temporaries) *v = Value();
     for (Value& v : frame_->staging) v = Value();
   }
@@ -513,7 +520,12 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
         *frame.values[carried_[i].second] =
             part.again ? (*part.brought)[i] : std::move((*part.brought)[i]);
       frame.draws = 0;
-      RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+      if (plans_memory_ && !part.carried && !part.brought && CanPlan(frame)) {
+        RunPlanned(frame, random);
+      } else {
+        Uninstall(frame);
+        RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+      }
     };
     for (size_t i = 0; part.carried && i < carried_.size(); ++i) {
       const PlanSlot& slot = plan_.slots[carried_[i].first];

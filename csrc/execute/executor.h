@@ -24,6 +24,7 @@
 namespace dygraph::program {
 
 class KeptSteps;
+struct PlannedRun;
 
 // Random operators draw from (seed, first + position among the random operators of the program); in
 // a program with blocks, from (seed, first + how many have drawn before in the run).
@@ -70,6 +71,19 @@ class PreparedProgram {
   size_t operators_in_kernels();
   // Operators of the first block that run block by block, as the last run that has ended found.
   size_t operators_in_chains();
+  // Runs of sizes that ran before place their temporaries in one arena and call kernels directly;
+  // an arena is kept for each of the latest kMostPlanned sizes.
+  static constexpr size_t kMostPlanned = 8;
+  void PlanMemory() { plans_memory_ = true; }
+  struct Planned {
+    size_t arenas = 0, bytes = 0;      // kept now
+    size_t steps = 0, operators = 0;   // of the latest one: called directly, of all
+    size_t strayed = 0;                // runs that were not as those before
+    std::string strayed_at;            // the operator that the latest of them was at
+    size_t unshared = 0;               // bytes that its temporaries would take side by side
+  };
+  Planned planned();
+  void Shrink();  // frees the arenas; gives back what idle runs hold
   // For random operators without a seed of their own; 0: that of the library's generator.
   void set_seed(uint64_t seed) { seed_ = seed; }
 
@@ -142,6 +156,15 @@ class PreparedProgram {
   void NoteTerms(const PlanOp& op, Frame& frame) const;
   void RunKept(const PlanOp& op, Bound& bound) const;
   void ReleasePages();
+  bool CanPlan(const Frame& frame) const;
+  bool IsStep(size_t i) const;
+  void RunPlanned(Frame& frame, RandomStreams random);
+  void Uninstall(Frame& frame) const;
+  void NoteForms(PlannedRun& run, Frame& frame, RandomStreams random);
+  void FindPlanned(PlannedRun& run) const;
+  void Install(PlannedRun& run, Frame& frame) const;
+  void Arrange(PlannedRun& run) const;
+  void RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const;
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
 
   std::shared_ptr<const ProgramDesc> program_;
@@ -175,6 +198,7 @@ class PreparedProgram {
   Halves halves_;
   size_t middle_ = 0;                         // the first operator of the second half
   std::vector<std::pair<int, int>> carried_;  // slots in the first half and in the second
+  bool plans_memory_ = false;
   bool has_blocks_ = false;                   // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;

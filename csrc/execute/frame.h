@@ -10,6 +10,8 @@
 #include "execute/chain.h"
 #include "execute/executor.h"
 #include "execute/fitting_inputs.h"
+#include "execute/planned_runs.h"
+#include "run/run.h"
 
 namespace dygraph::program {
 
@@ -51,6 +53,7 @@ struct PreparedProgram::Bound {
   int joint_threads = 0;
   bool joint_into = false;
   FittingInputs fitting;
+  SettledCall* noting = nullptr;  // where this run notes what the call comes to
   Epilogue end;           // of the operator before, where this one is its end
   bool IsWhole() const {  // all inputs hold something
     return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
@@ -71,6 +74,8 @@ struct PreparedProgram::Frame {
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
   Ref<Storage> blocks;     // memory in which chains keep what they alone read
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
+  std::vector<std::unique_ptr<PlannedRun>> planned;  // the one that ran last comes first
+  PlannedRun* installed = nullptr;                   // whose values stand at their slots
   bool aliased = false;    // two names stand for one variable
   bool again = false;      // what this second half reads is read once more later
   bool apart = false;      // this run does no operator's steps in the kernel before it

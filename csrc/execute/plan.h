@@ -97,6 +97,9 @@ struct PlanOp {
   }
 };
 
+// delete_var reads nothing: passes look past it.
+inline bool EndsValues(const PlanOp& op) { return op.desc && op.desc->type == "delete_var"; }
+
 // Operators that one operator of another block runs. All blocks of a program work on one set of
 // values.
 struct BlockPlan {

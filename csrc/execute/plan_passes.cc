@@ -20,6 +20,7 @@ void RunPlanPasses(Plan& plan) {
 PlanUses::PlanUses(const Plan& plan, Of which)
     : readers(plan.slots.size()), written(plan.slots.size()) {
   auto look = [&](const PlanOp& op) {
+    if (EndsValues(op)) return;
     for (int s : op.in) {
       if (s >= 0) ++readers[s];
     }

@@ -242,6 +242,21 @@ void BindExecutor(py::module_& m) {
       .def_property_readonly("operators_in_chains", &PreparedProgram::operators_in_chains)
       .def_property_readonly("random_operators", &PreparedProgram::random_operators)
       .def("set_seed", &PreparedProgram::set_seed)
+      .def("plan_memory", &PreparedProgram::PlanMemory)
+      .def_property_readonly("planned",
+                             [](PreparedProgram& p) {
+                               PreparedProgram::Planned planned = p.planned();
+                               py::dict found;
+                               found["arenas"] = planned.arenas;
+                               found["bytes"] = planned.bytes;
+                               found["unshared_bytes"] = planned.unshared;
+                               found["steps"] = planned.steps;
+                               found["strayed"] = planned.strayed;
+                               found["strayed_at"] = planned.strayed_at;
+                               found["operators"] = planned.operators;
+                               return found;
+                             })
+      .def("shrink", &PreparedProgram::Shrink)
       // streams: (seed, number of the first random call), to repeat what an eager run drew.
       .def(
           "run",

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flags.h"
 #include "execute/executor.h"
 #include "python/callable.h"
 #include "python/caster.h"
@@ -22,6 +23,10 @@
 #include "tape/thread_state.h"
 
 namespace py = pybind11;
+
+namespace dygraph {
+FLAG(bool, log_compiles, false, "print a line on stderr when and why jit.compile compiles");
+}  // namespace dygraph
 
 namespace dygraph::python {
 
@@ -176,6 +181,10 @@ class CapturedCall {
         Gradients{std::move(inputs), std::move(weights), std::move(results), std::move(held)});
   }
   void SetSingle(bool single) { single_ = single; }
+  void AddBefore(const py::object& function) {
+    Keep(function);
+    before_.push_back(function.ptr());
+  }
   Guards& guards() { return guards_; }
   // The same program, for guards and arguments as they are now. Another thread may be comparing
   // those of this one.
@@ -211,6 +220,7 @@ class CapturedCall {
       values.push_back(variables.back()->value());
     }
     if (!guards_.Holds()) return NotThis();
+    for (PyObject* function : before_) Steal(PyObject_CallNoArgs(function));
     return Run(entry, variables, std::move(values));
   }
 
@@ -255,6 +265,7 @@ class CapturedCall {
   std::vector<Argument> arguments_;
   size_t shared_ = 0;  // how many numbers their axes have
   std::vector<PyObject*> keywords_;
+  std::vector<PyObject*> before_;  // are called before each run
   std::shared_ptr<const Gradients> gradients_;
   uint32_t results_ = 0;
   bool single_ = false;
@@ -272,6 +283,7 @@ void BindCaptured(py::module_& m) {
       .def("add_variable", &CapturedCall::AddVariable)
       .def("add_constant", &CapturedCall::AddConstant)
       .def("add_keyword", &CapturedCall::AddKeyword)
+      .def("add_before", &CapturedCall::AddBefore)
       .def("fresh", &CapturedCall::Fresh)
       .def("set_gradients", &CapturedCall::SetGradients)
       .def("set_results",

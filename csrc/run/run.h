@@ -7,12 +7,25 @@
 #include <vector>
 
 #include "op/op_registry.h"
+#include "platform/device_context.h"
 
 namespace dygraph {
 
 // `call.out` holds fresh values; one that already shares the storage of an input (an in-place pair)
 // keeps it.
 void Run(Call& call);
+
+// What a call came to. The same call on values of the same form then needs its kernel alone, on
+// outputs that are there.
+struct SettledCall {
+  const Kernel* kernel = nullptr;  // nullptr: the call must be run anew each time
+  int64_t elements = 0;            // of inputs and outputs
+};
+// As Run(). Settled is a call whose inputs had the form that the kernel takes, and the sizes of
+// whose outputs follow from those of its inputs.
+void RunNoting(Call& call, SettledCall* settled);
+// Random operators have their streams. Elements of `call.in` may stand for copies afterwards.
+void RunSettled(Call& call, const SettledCall& settled, DeviceContext& device);
 
 // Which kernel would run for these inputs, and every candidate with the reason it was passed over.
 struct KernelChoice {

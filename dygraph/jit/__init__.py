@@ -4,6 +4,7 @@ from dygraph.jit.input_spec import InputSpec
 from dygraph.jit.traced import (
     ProgramTranslator,
     TracedLayer,
+    compile,
     declarative,
     load,
     save,
@@ -12,12 +13,12 @@ from dygraph.jit.traced import (
 )
 
 __all__ = [
-    "InputSpec", "ProgramTranslator", "TracedLayer", "declarative", "load", "save", "to_static",
-    "trace",
+    "InputSpec", "ProgramTranslator", "TracedLayer", "compile", "declarative", "load", "save",
+    "to_static", "trace",
 ]  # fmt: skip
 
 
-_ELSEWHERE = dict.fromkeys(("script", "compile"), "dygraph.jit.to_static(function)")
+_ELSEWHERE = {"script": "dygraph.jit.to_static(function)"}
 
 
 def __getattr__(name):

@@ -59,6 +59,37 @@ class Outside:
                         self._order.append(("global", (vars(value), inner), found, where))
                         self.note(found, where)
 
+    def note_code(self):
+        """The globals that the user's functions among the noted objects use."""
+        done = set()
+        while True:
+            found = [o for o in self._noted.values() if isinstance(o, types.FunctionType)]
+            for o in list(self._noted.values()):
+                if isinstance(o, type):
+                    found += [f for f in vars(o).values() if isinstance(f, types.FunctionType)]
+            found = [f for f in found if id(f) not in done]
+            if not found:
+                return
+            for function in found:
+                done.add(id(function))
+                file = function.__code__.co_filename
+                if not is_own_file(file) and not is_library(file):
+                    self._note_function(function)
+                    self.note_globals(function)
+
+    def note_some(self, o, name, without):
+        """The attributes of an object, by identity, and those of its own objects."""
+        todo = [(o, name)]
+        while todo:
+            o, name = todo.pop()
+            for attribute, value in list(o.__dict__.items()):
+                if attribute in without:
+                    continue
+                where = f"{name}.{attribute}"
+                self._order.append(("global", (o.__dict__, attribute), value, where))
+                if is_own_class(type(value)) and hasattr(value, "__dict__"):
+                    todo.append((value, where))
+
     def _note_function(self, function):
         code = function.__code__
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):

@@ -112,6 +112,7 @@ bool ReadsSizesAlone(const PlanOp& op, int slot) {
 void FindLastUses(Plan& plan) {
   std::vector<int> last(plan.slots.size(), -1), last_read(plan.slots.size(), -1);
   auto use = [&](const PlanOp& op, size_t i) {
+    if (EndsValues(op)) return;  // what it ends has had its last use before
     ShapeReads shapes(op);
     int at = static_cast<int>(i);
     size_t k = 0;

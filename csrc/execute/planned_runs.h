@@ -1,0 +1,92 @@
+// Runs of a prepared program at sizes that ran before: temporaries have their places in one arena,
+// and an operator whose call is settled is its kernel alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/run.h"
+#include "tensor/value.h"
+
+namespace dygraph::program {
+
+// What a kernel was chosen by and an arena is planned for.
+struct Form {
+  Dims dims;
+  DType dtype = DType::kUnset;
+  Layout layout = Layout::kPlain;
+  bool has_data = false;  // else a shape that is read alone
+
+  Form() = default;
+  explicit Form(const Tensor& t)
+      : dims(t.dims()), dtype(t.dtype()), layout(t.layout()), has_data(t.has_data()) {}
+  bool Fits(const Value& v) const {
+    if (!v.is_tensor()) return false;
+    const Tensor& t = v.tensor();
+    return t.dims() == dims && t.dtype() == dtype && t.layout() == layout &&
+           t.has_data() == has_data && !t.lod();
+  }
+};
+
+// A part of an arena that is in use from operator `first` to operator `last`.
+struct Lifetime {
+  size_t bytes = 0;
+  int first = 0, last = 0;
+  size_t place = 0;
+};
+// Gives each block its place, larger ones first, at the lowest address where no block of the same
+// time lies. Returns the bytes of all.
+size_t PlaceLifetimes(std::vector<Lifetime>* blocks);
+
+// What is known of the runs at one set of sizes. The first one notes, later ones follow.
+struct PlannedRun {
+  struct Step {  // an operator
+    SettledCall call;
+    bool settled = false;                           // its call needs the kernel alone
+    bool drops_twins = false;                       // an output is channels-last
+    std::vector<std::pair<int, Form>> asks;         // inputs by slot that may be of another form
+    std::vector<std::pair<int, Form>> fresh;        // outputs that get memory of their own
+    std::vector<std::pair<int, Form>> bare;         // outputs that the kernel gives memory
+    std::vector<std::pair<int, const void*>> made;  // planned outputs, and where they lie
+    std::vector<int> released, read;                // of the operator's: slots that are not planned
+  };
+  struct Stretch {  // operators that run as always
+    size_t begin, end;
+    std::vector<int> restored;  // planned slots whose values they release
+  };
+
+  std::vector<Form> feeds;
+  std::vector<Step> steps;
+  std::vector<Stretch> stretches;  // in order; all other steps are settled
+  std::vector<Form> forms;         // by slot: what the noting run made
+  std::vector<int> joined;         // by slot: another slot on the same memory, or itself
+  std::vector<char> apart;         // by slot: its kernel gave it memory of its own
+  std::vector<char> planned;       // by slot
+  std::vector<Value> values;       // by slot: parts of the arena
+  std::vector<Value*> others;      // temporaries that are not planned
+  std::vector<int> lasting;        // persistable slots that operators write
+  Ref<Storage> arena;
+  size_t arena_bytes = 0, unshared_bytes = 0;
+  int threads = 0;
+  std::string library;
+  bool noted = false;
+  bool over = false;  // the latest run came to its end, so the values stay at their slots
+  int strayed = 0;    // runs that were not as noted
+  std::string strayed_at;  // the operator that the latest one was at
+
+  int Root(int slot) {
+    while (joined[slot] != slot) slot = joined[slot] = joined[joined[slot]];
+    return slot;
+  }
+  bool Holds(const Value& value) const {
+    if (!arena || !value.is_tensor() || !value.tensor().has_data()) return false;
+    const char* begin = static_cast<const char*>(arena->data());
+    const char* at = static_cast<const char*>(value.tensor().raw_data());
+    return at >= begin && at < begin + arena_bytes;
+  }
+};
+
+}  // namespace dygraph::program
