@@ -24,6 +24,7 @@
 namespace dygraph::program {
 
 class KeptSteps;
+class OpTimes;
 
 // Random operators draw from (seed, first + position among the random operators of the program); in
 // a program with blocks, from (seed, first + how many have drawn before in the run).
@@ -54,7 +55,8 @@ class PreparedProgram {
 
   // One value for each feed, in order; the result has one for each fetch. May run in several
   // threads at once.
-  std::vector<Value> Run(const std::vector<Value>& feeds);
+  // `times`, where it is given, gets what each operator took.
+  std::vector<Value> Run(const std::vector<Value>& feeds, OpTimes* times = nullptr);
   std::vector<Value> Run(const std::vector<Value>& feeds, RandomStreams random);
   // The first half, and later the second on what it carried over; `again`: that is needed once more
   // after this run.

@@ -67,10 +67,11 @@ struct PreparedProgram::Frame {
   uint64_t made_terms = 0;  // of gradients whose order is noted
   uint64_t draws = 0;       // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
-  uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
-  bool aliased = false;    // two names stand for one variable
-  bool again = false;      // what this second half reads is read once more later
-  bool apart = false;      // this run does no operator's steps in the kernel before it
+  uint32_t unchecked = 0;    // operators of blocks that ran without a look for signals
+  bool aliased = false;      // two names stand for one variable
+  bool again = false;        // what this second half reads is read once more later
+  OpTimes* times = nullptr;  // of a run that is timed
+  bool apart = false;        // this run does no operator's steps in the kernel before it
 };
 
 // The operators of a block and their calls.
@@ -88,6 +89,7 @@ struct PreparedProgram::Part {
   std::vector<Value>* carried = nullptr;  // of the first half: what the second will read
   std::vector<Value>* brought = nullptr;  // of the second: that
   bool again = false;
+  OpTimes* times = nullptr;
 };
 
 // Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.
