@@ -20,6 +20,7 @@
 
 import collections
 import json
+import os
 import weakref
 
 from dygraph import _core
@@ -30,12 +31,13 @@ from dygraph.errors import (
     ArgumentTypeError,
     DygraphError,
     InvalidArgumentError,
+    PreconditionNotMetError,
     did_you_mean,
     kind_of,
 )
 from dygraph.inspect.shown import text
 
-__all__ = ["Port", "Predictor", "RunCancelledError", "RunTimeoutError"]
+__all__ = ["Port", "Predictor", "RunCancelledError", "RunTimeoutError", "prefix"]
 
 Port = collections.namedtuple("Port", "name dtype shape lod_level")
 Port.__doc__ = """An input or output of a model: ``name``, ``dtype``, ``shape``, ``lod_level``.
@@ -58,6 +60,27 @@ class RunTimeoutError(DygraphError, TimeoutError):
     >>> issubclass(RunTimeoutError, TimeoutError)
     True
     """
+
+
+def prefix():
+    """The folder of the C library: the package's own, wherever it lies.
+
+    It holds ``include/inference/c_api.h`` and ``predictor.h``, ``libs/libdygraph.so``,
+    ``share/cmake/dygraph`` for CMake's ``find_package(dygraph)`` and ``share/pkgconfig``.
+
+    Returns
+    -------
+    str
+        For ``CMAKE_PREFIX_PATH``; with ``/share/pkgconfig`` for ``PKG_CONFIG_PATH``.
+
+    Examples
+    --------
+    >>> import os
+    >>> from dygraph import inference
+    >>> os.path.exists(os.path.join(inference.prefix(), "libs", "libdygraph.so"))
+    True
+    """
+    return os.path.dirname(os.path.abspath(_core.__file__))
 
 
 _CANCELLED = 12  # DYGRAPH_CANCELLED; any other number that a run gives is DYGRAPH_TIMED_OUT
@@ -354,6 +377,10 @@ class Predictor:
         >>> inference.Predictor(path, share_weights=True).run([[1.0]])
         [array([3.], dtype=float32)]
         """
+        if self._predictor is None:
+            raise PreconditionNotMetError(
+                "Predictor.save: the predictor must be open, got a closed one"
+            )
         _core.predictor_save(self._predictor.number, path_of(path, "Predictor.save: path"))
 
     def close(self):
