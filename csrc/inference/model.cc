@@ -93,8 +93,9 @@ void Options::Set(const std::string& name, const std::string& value) {
   } else if (name == "memory_limit") {
     memory_limit = NumberIn<int64_t>(name, value, INT64_MAX);
   } else if (name == "passes") {
-    passes = ListIn(value);
-    for (const std::string& pass : passes) program::GetPass(pass);
+    std::vector<std::string> names = ListIn(value);
+    for (const std::string& pass : names) program::GetPass(pass);
+    passes = std::move(names);
   } else if (name == "share_weights") {
     share_weights = NumberIn<int>(name, value, 1) != 0;
   } else if (name == "check_weights") {
@@ -120,8 +121,14 @@ std::shared_ptr<const Model> Model::Make(const Options& options, const Fill& fil
   auto loaded = std::make_shared<const program::ProgramDesc>(fill(model->scope_.get()));
   const std::vector<std::string> feeds = program::FeedNames(*loaded),
                                  fetches = program::FetchNames(*loaded);
-  for (const std::string& pass : options.passes)
-    loaded = program::ApplyPass(pass, loaded, {}, model->scope_);
+  for (const std::string& pass : options.passes) {
+    program::PassOptions given;  // what the model itself says
+    for (const program::PassOption& option : program::GetPass(pass).options) {
+      if (option.field.name == "feeds") given.emplace_back("feeds", feeds);
+      if (option.field.name == "fetches") given.emplace_back("fetches", fetches);
+    }
+    loaded = program::ApplyPass(pass, loaded, given, model->scope_);
+  }
   model->program_ = std::move(loaded);
   model->prepared_ = std::make_unique<program::PreparedProgram>(model->program_, model->scope_,
                                                                 feeds, fetches, CPUPlace());

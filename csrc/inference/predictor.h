@@ -59,9 +59,9 @@ class Owner {
 
 template <class T>
 struct TypeOf;
-#define REGISTER_C_TYPE(type, number) \
-  template <>                         \
-  struct TypeOf<type> {               \
+#define REGISTER_C_TYPE(type, number)        \
+  template <>                                \
+  struct TypeOf<type> {                      \
     static constexpr int32_t value = number; \
   }
 REGISTER_C_TYPE(bool, DYGRAPH_BOOL);
@@ -120,7 +120,9 @@ class Output {
   View<int64_t> dims() const { return {tensor_.dims, static_cast<size_t>(tensor_.rank)}; }
   size_t bytes() const { return tensor_.bytes; }
   size_t level_count() const { return tensor_.level_count; }
-  View<int64_t> level(size_t i) const { return {tensor_.levels[i].offsets, tensor_.levels[i].count}; }
+  View<int64_t> level(size_t i) const {
+    return {tensor_.levels[i].offsets, tensor_.levels[i].count};
+  }
   // Throws where T is not the type of its elements.
   template <class T>
   View<T> values() const {

@@ -1,7 +1,8 @@
-// Is a sentence praise? In C++, by the model that train.py wrote. Sentences of different lengths are
-// answered in one run.
+// Is a sentence praise? In C++, by the model that train.py wrote. Sentences of different lengths
+// are answered in one run.
 //
-//   c++ -std=c++17 $(pkg-config --cflags dygraph) opinions.cc $(pkg-config --libs dygraph) -o opinions
+//   c++ -std=c++17 $(pkg-config --cflags dygraph) opinions.cc $(pkg-config --libs dygraph) -o
+//   opinions
 //   ./opinions opinions.dygraph words.txt "the film was good" "the end was not very clever"
 #include <fstream>
 #include <iostream>
