@@ -18,9 +18,9 @@
 (5, 2)
 """
 
-import collections
 import json
 import os
+import typing
 import weakref
 
 from dygraph import _core
@@ -39,11 +39,31 @@ from dygraph.inspect.shown import text
 
 __all__ = ["Port", "Predictor", "RunCancelledError", "RunTimeoutError", "prefix"]
 
-Port = collections.namedtuple("Port", "name dtype shape lod_level")
-Port.__doc__ = """An input or output of a model: ``name``, ``dtype``, ``shape``, ``lod_level``.
 
-``shape`` is a tuple in which -1 stands for any size, or None where the program does not know it.
-"""
+class Port(typing.NamedTuple):
+    """An input or output of a model, as its program describes it.
+
+    Parameters
+    ----------
+    name : str
+    dtype : dtype or None
+        None where the program does not say.
+    shape : tuple of int or None
+        -1 stands for any size. None where the program does not say.
+    lod_level : int
+        Levels of detail.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> Port("x", dygraph.float32, (-1, 4), 0).shape
+    (-1, 4)
+    """
+
+    name: str
+    dtype: "_core.dtype | None"
+    shape: "tuple[int, ...] | None"
+    lod_level: int
 
 
 class RunCancelledError(DygraphError, RuntimeError):

@@ -74,7 +74,7 @@ uintptr_t NumberOf(T* handle) {
   return reinterpret_cast<uintptr_t>(handle);
 }
 
-dygraph_tensor Empty() {
+dygraph_tensor NoTensor() {
   dygraph_tensor t{};
   t.struct_size = sizeof(t);
   return t;
@@ -132,7 +132,7 @@ py::list Ports(uintptr_t number, const Count& count, const Describe& describe) {
   Check(count(predictor, &n));
   py::list ports;
   for (size_t i = 0; i < n; ++i) {
-    dygraph_tensor t = Empty();
+    dygraph_tensor t = NoTensor();
     Check(describe(predictor, i, &t));
     py::object dtype = py::none(), dims = py::none();
     if (t.type >= 0)
@@ -178,7 +178,7 @@ class Input {
         !(array->flags & py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_))
       return false;
     for (int i = 0; i < array->nd; ++i) dims_.push_back(array->dimensions[i]);
-    *t = Empty();
+    *t = NoTensor();
     t->type = ToWire(dtype);
     t->rank = array->nd;
     t->dims = dims_.data();
@@ -189,7 +189,7 @@ class Input {
 
   void Take(Tensor tensor, dygraph_tensor* t) {
     tensor_ = std::move(tensor);
-    *t = Empty();
+    *t = NoTensor();
     t->type = ToWire(tensor_.dtype());
     t->rank = tensor_.rank();
     t->dims = tensor_.dims().data();
@@ -234,7 +234,7 @@ PyObject* RunContext(PyObject*, PyObject* const* args, Py_ssize_t count) {
       return PyLong_FromLong(status);
     Check(status);
     py::list results;
-    dygraph_tensor t = Empty();
+    dygraph_tensor t = NoTensor();
     for (size_t i = 0; dygraph_context_output(context, i, &t) == DYGRAPH_OK; ++i)
       results.append(py::reinterpret_steal<py::object>(OutputArray(t)));
     return results.release().ptr();
@@ -248,7 +248,7 @@ PyMethodDef kRun[] = {
 
 py::list OutputLevels(uintptr_t number) {
   py::list all;
-  dygraph_tensor t = Empty();
+  dygraph_tensor t = NoTensor();
   for (size_t i = 0; dygraph_context_output(HandleIn<dygraph_context>(number), i, &t) == DYGRAPH_OK;
        ++i) {
     LoDLevels levels;
