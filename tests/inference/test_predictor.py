@@ -2,10 +2,12 @@
 
 import gc
 import os
+import signal
 import threading
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 import dygraph
@@ -179,6 +181,59 @@ def test_time_limit_and_cancel(tmp_path):
         thread.join(0.01)
     assert len(errors) == 1
     assert other.run([np.array([3])])[0].tolist() == [3]
+
+
+def test_a_limit_ends_a_long_operator(tmp_path):
+    """One product of seconds, which is stopped between its pieces."""
+
+    def product():
+        x = static.data("x", [None, None])
+        return [x], [static.layers.matmul(x, x)]
+
+    predictor = Predictor(models.save(tmp_path, product), threads=1)
+    x = np.ones((4000, 4000), "float32")
+    predictor.time_limit = 0.05
+    start = time.perf_counter()
+    with pytest.raises(RunTimeoutError):
+        predictor.run([x])
+    assert time.perf_counter() - start < 1
+    assert predictor.run([x[:2, :2]])[0].tolist() == [[2, 2], [2, 2]]
+
+
+def test_signals_are_answered_during_a_run(tmp_path):
+    predictor = Predictor(models.save(tmp_path, models.endless))
+
+    def raising(number, frame):
+        raise KeyError("from the handler")
+
+    before = signal.signal(signal.SIGALRM, raising)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        start = time.perf_counter()
+        with pytest.raises(KeyError, match="from the handler"):
+            predictor.run([np.array([10**12])])
+        assert time.perf_counter() - start < 2
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert predictor.run([np.array([4])])[0].tolist() == [4]
+
+
+def test_loading_and_running_leaks_nothing(mlp):
+    def once():
+        predictor = Predictor(mlp)
+        predictor.clone().run(models.numbers(3, 4))
+        with pytest.raises(ValueError):
+            predictor.run(models.numbers(3, 5))
+
+    once()
+    gc.collect()
+    used = dygraph.memory.used(dygraph.CPUPlace())
+    resident = psutil.Process().memory_info().rss
+    for _ in range(300):
+        once()
+    gc.collect()
+    assert dygraph.memory.used(dygraph.CPUPlace()) == used
+    assert psutil.Process().memory_info().rss - resident < 8 << 20
 
 
 def test_memory_limit(mlp):
