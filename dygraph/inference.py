@@ -20,6 +20,7 @@
 
 import json
 import os
+import threading
 import typing
 import weakref
 
@@ -144,8 +145,8 @@ class Predictor:
 
     Notes
     -----
-    A predictor is used by one thread at a time; `clone` gives the next thread its own in
-    microseconds, on the same weights.
+    Any number of threads may share a predictor. What runs while another run is in progress does so
+    on a `clone`, which takes microseconds and shares the weights; its times are not in the profile.
 
     Examples
     --------
@@ -199,6 +200,7 @@ class Predictor:
             _core.context_create(self._predictor.number), _core.context_close, self._predictor
         )
         self._number = self._context.number
+        self._one_run, self._beside = threading.Lock(), set()
         self.time_limit = time_limit
 
     def run(self, inputs=(), return_numpy=True):
@@ -228,7 +230,7 @@ class Predictor:
         RunCancelledError
             Another thread called `cancel`.
         RuntimeError
-            Another thread is in `run` of this predictor, or it is closed.
+            The predictor is closed.
         MemoryError
             The run needs more than ``memory_limit``.
         """
@@ -249,16 +251,30 @@ class Predictor:
                 f"Predictor.run: there must be a value for each of the inputs {list(names)}, got "
                 f"{len(values)}"
             )
-        results = _core.context_run(self._number, values)
-        if type(results) is int:
-            raise self._ended(results)
-        if return_numpy:
-            return results
-        levels = _core.context_output_levels(self._number)
+        if not self._one_run.acquire(False):
+            return self._run_beside(values, return_numpy)
+        try:
+            results = _core.context_run(self._number, values)
+            if type(results) is int:
+                raise self._ended(results)
+            if return_numpy:
+                return results
+            levels = _core.context_output_levels(self._number)
+        finally:
+            self._one_run.release()
         return [
             to_variable(value, lod=lod) if lod else to_variable(value)
             for value, lod in zip(results, levels, strict=True)
         ]
+
+    def _run_beside(self, values, return_numpy):
+        """The same while another thread runs this predictor."""
+        with self.clone() as other:
+            self._beside.add(other)
+            try:
+                return other.run(values, return_numpy)
+            finally:
+                self._beside.discard(other)
 
     def _unfit(self, inputs, missing):
         names = list(self._names)
@@ -323,7 +339,9 @@ class Predictor:
         self._time_limit = seconds
 
     def cancel(self):
-        """End the run that another thread has in progress on this predictor, if there is one."""
+        """End the runs that other threads have in progress on this predictor, if there are any."""
+        for other in list(self._beside):
+            other.cancel()
         _core.context_cancel(self._number)
 
     def start_profile(self):

@@ -215,6 +215,18 @@ PyObject* OutputArray(const dygraph_tensor& t) {
   return ArrayFromTensor(narrow);
 }
 
+// take(tensor) for all outputs of a context.
+template <class Take>
+void ForOutputs(dygraph_context* context, const Take& take) {
+  dygraph_tensor t = NoTensor();
+  for (size_t i = 0;; ++i) {
+    const int status = dygraph_context_output(context, i, &t);
+    if (status == DYGRAPH_OUT_OF_RANGE) return;  // behind the last one
+    Check(status);
+    take(t);
+  }
+}
+
 // run(context, inputs: sequence): a list of arrays; the status of a run that was ended early.
 PyObject* RunContext(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return Guarded([&]() -> PyObject* {
@@ -234,9 +246,9 @@ PyObject* RunContext(PyObject*, PyObject* const* args, Py_ssize_t count) {
       return PyLong_FromLong(status);
     Check(status);
     py::list results;
-    dygraph_tensor t = NoTensor();
-    for (size_t i = 0; dygraph_context_output(context, i, &t) == DYGRAPH_OK; ++i)
+    ForOutputs(context, [&](const dygraph_tensor& t) {
       results.append(py::reinterpret_steal<py::object>(OutputArray(t)));
+    });
     return results.release().ptr();
   });
 }
@@ -248,14 +260,12 @@ PyMethodDef kRun[] = {
 
 py::list OutputLevels(uintptr_t number) {
   py::list all;
-  dygraph_tensor t = NoTensor();
-  for (size_t i = 0; dygraph_context_output(HandleIn<dygraph_context>(number), i, &t) == DYGRAPH_OK;
-       ++i) {
+  ForOutputs(HandleIn<dygraph_context>(number), [&](const dygraph_tensor& t) {
     LoDLevels levels;
     for (size_t k = 0; k < t.level_count; ++k)
       levels.emplace_back(t.levels[k].offsets, t.levels[k].offsets + t.levels[k].count);
     all.append(py::reinterpret_steal<py::object>(LoDToPython(levels)));
-  }
+  });
   return all;
 }
 

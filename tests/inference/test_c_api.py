@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+import time
 from ctypes import byref
 
 import numpy as np
@@ -152,6 +153,42 @@ def test_options(tmp_path):
     predictor = c.made("dygraph_load", models.save(tmp_path, models.mlp).encode(), options)
     assert c.lib.dygraph_options_close(options) == c.OK
     assert c.lib.dygraph_predictor_close(predictor) == c.OK
+
+
+def test_two_threads_on_one_context_cancel_and_close(tmp_path):
+    predictor = c.made("dygraph_load", models.save(tmp_path, models.endless).encode(), None)
+    context = c.made("dygraph_context_create", predictor)
+    turns, statuses = c.tensor(np.array([10**12]), c.INT64), []
+    assert c.lib.dygraph_context_set_input(context, 0, byref(turns)) == c.OK
+
+    def begin():
+        thread = threading.Thread(
+            target=lambda: statuses.append((c.lib.dygraph_context_run(context), c.error()))
+        )
+        thread.start()
+        while c.lib.dygraph_context_set_input(context, 0, byref(turns)) != c.BUSY:
+            time.sleep(0.001)
+        return thread
+
+    thread = begin()
+    assert "Give each thread a clone" in c.error()
+    assert c.lib.dygraph_context_run(context) == c.BUSY
+    assert c.lib.dygraph_context_output(context, 0, byref(empty())) == c.BUSY
+    assert c.lib.dygraph_context_clone(context, byref(c.POINTER())) == c.BUSY
+    assert c.lib.dygraph_context_cancel(context) == c.OK
+    thread.join()
+    assert statuses[0][0] == c.CANCELLED and "was cancelled" in statuses[0][1]
+    assert c.lib.dygraph_context_set_time_limit(context, 0.05) == c.OK
+    assert c.lib.dygraph_context_set_time_limit(context, float("nan")) == c.INVALID_ARGUMENT
+    assert c.lib.dygraph_context_run(context) == c.TIMED_OUT
+    assert c.lib.dygraph_context_output(context, 0, byref(empty())) == c.WRONG_STATE
+    assert c.lib.dygraph_context_set_time_limit(context, 0.5) == c.OK
+    thread = begin()
+    assert c.lib.dygraph_predictor_close(predictor) == c.OK
+    assert c.lib.dygraph_context_close(context) == c.OK  # the run goes on to its end
+    assert c.lib.dygraph_context_cancel(context) == c.CLOSED
+    thread.join()
+    assert statuses[1][0] == c.TIMED_OUT
 
 
 def test_errors_belong_to_a_thread():

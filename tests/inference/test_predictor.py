@@ -132,14 +132,16 @@ def test_passes_and_paddles_names(mlp, tmp_path):
     assert pruned.run([x])[0].tobytes() == plain[0].tobytes()
 
 
-def test_threads_with_clones_at_different_sizes(mlp):
+@pytest.mark.parametrize("cloned", [True, False])
+def test_threads_at_different_sizes(mlp, cloned):
     """8 threads, each at its own batch size, give the bits of one thread."""
     predictor = Predictor(mlp)
     wanted = [predictor.run(models.numbers(n, 4, seed=n))[0].tobytes() for n in range(1, 9)]
     wrong = []
 
     def work(n):
-        mine, x = predictor.clone(), models.numbers(n, 4, seed=n)
+        mine = predictor.clone() if cloned else predictor
+        x = models.numbers(n, 4, seed=n)
         for _ in range(150):
             if mine.run([x])[0].tobytes() != wanted[n - 1]:
                 wrong.append(n)
@@ -174,8 +176,7 @@ def test_time_limit_and_cancel(tmp_path):
     thread = threading.Thread(target=run)
     thread.start()
     time.sleep(0.05)
-    with pytest.raises(RuntimeError, match="one thread at a time"):
-        other.run([np.array([1])])
+    assert other.run([np.array([2])])[0].tolist() == [2]  # beside the run in progress
     while thread.is_alive():  # it may not have begun
         other.cancel()
         thread.join(0.01)
