@@ -254,12 +254,12 @@ class Predictor:
         if not self._one_run.acquire(False):
             return self._run_beside(values, return_numpy)
         try:
-            results = _core.context_run(self._number, values)
+            results = _core.context_run(self._number, values, len(self.outputs))
             if type(results) is int:
                 raise self._ended(results)
             if return_numpy:
                 return results
-            levels = _core.context_output_levels(self._number)
+            levels = _core.context_output_levels(self._number, len(self.outputs))
         finally:
             self._one_run.release()
         return [

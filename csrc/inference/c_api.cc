@@ -252,6 +252,7 @@ dygraph_context* OpenContext(std::shared_ptr<Context> context) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // also where the library hides all other names
 extern "C" {
 
 const char* dygraph_last_error(void) { return LastError().c_str(); }
@@ -469,5 +470,6 @@ int dygraph_context_profile(dygraph_context* context, int json, const char** tex
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 }  // namespace dygraph::inference

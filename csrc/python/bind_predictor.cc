@@ -215,23 +215,22 @@ PyObject* OutputArray(const dygraph_tensor& t) {
   return ArrayFromTensor(narrow);
 }
 
-// take(tensor) for all outputs of a context.
+// take(tensor) for the outputs of a context.
 template <class Take>
-void ForOutputs(dygraph_context* context, const Take& take) {
+void ForOutputs(dygraph_context* context, size_t count, const Take& take) {
   dygraph_tensor t = NoTensor();
-  for (size_t i = 0;; ++i) {
-    const int status = dygraph_context_output(context, i, &t);
-    if (status == DYGRAPH_OUT_OF_RANGE) return;  // behind the last one
-    Check(status);
+  for (size_t i = 0; i < count; ++i) {
+    Check(dygraph_context_output(context, i, &t));
     take(t);
   }
 }
 
-// run(context, inputs: sequence): a list of arrays; the status of a run that was ended early.
+// run(context, inputs: tuple, number of outputs): a list of arrays; the status of a run that was
+// ended early.
 PyObject* RunContext(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return Guarded([&]() -> PyObject* {
-    ENFORCE(count == 2 && PyTuple_Check(args[1]), InvalidArgument,
-            "Predictor.run takes a context and a tuple of inputs");
+    ENFORCE(count == 3 && PyTuple_Check(args[1]), InvalidArgument,
+            "Predictor.run takes a context, a tuple of inputs and the number of outputs");
     auto* context = static_cast<dygraph_context*>(PyLong_AsVoidPtr(args[0]));
     if (!context && PyErr_Occurred()) ThrowPythonError();
     const Py_ssize_t inputs = PyTuple_GET_SIZE(args[1]);
@@ -245,8 +244,10 @@ PyObject* RunContext(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if ((status == DYGRAPH_CANCELLED || status == DYGRAPH_TIMED_OUT) && !PyErr_Occurred())
       return PyLong_FromLong(status);
     Check(status);
+    const size_t outputs = PyLong_AsSize_t(args[2]);
+    if (PyErr_Occurred()) ThrowPythonError();
     py::list results;
-    ForOutputs(context, [&](const dygraph_tensor& t) {
+    ForOutputs(context, outputs, [&](const dygraph_tensor& t) {
       results.append(py::reinterpret_steal<py::object>(OutputArray(t)));
     });
     return results.release().ptr();
@@ -258,9 +259,9 @@ PyMethodDef kRun[] = {
      METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-py::list OutputLevels(uintptr_t number) {
+py::list OutputLevels(uintptr_t number, size_t count) {
   py::list all;
-  ForOutputs(HandleIn<dygraph_context>(number), [&](const dygraph_tensor& t) {
+  ForOutputs(HandleIn<dygraph_context>(number), count, [&](const dygraph_tensor& t) {
     LoDLevels levels;
     for (size_t k = 0; k < t.level_count; ++k)
       levels.emplace_back(t.levels[k].offsets, t.levels[k].offsets + t.levels[k].count);
