@@ -115,7 +115,7 @@ protos: $(STAMPS)/package-test
 	$(PY) tests/static/op_protos.py --rewrite
 
 bench: $(STAMPS)/package-examples
-	set -e; for script in overhead train operators memory startup executor report; do $(PY) benchmarks/$$script.py; done
+	set -e; for script in overhead train operators memory startup executor predictor report; do $(PY) benchmarks/$$script.py; done
 
 format: $(STAMPS)/package-dev
 	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i

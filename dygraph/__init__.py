@@ -106,6 +106,7 @@ _LAZY = {
     "distribution": "",
     "fft": "",
     "geometric": "",
+    "inference": "",
     "inspect.drawing": "draw",
     "io": "",
     "io.data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",

@@ -5,9 +5,12 @@
 
 #include "base/nearest.h"
 #include "execute/frame.h"
+#include "execute/op_times.h"
 #include "execute/plan_passes.h"
 #include "execute/term_order.h"
 #include "platform/device_context.h"
+#include "platform/profiler.h"
+#include "platform/run_limit.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
 #include "program/verify.h"
@@ -363,6 +366,8 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
   const size_t stop = std::min(of.end, of.ops.size());
   for (size_t i = of.begin; i < stop; ++i) {
     const PlanOp& op = of.ops[i];
+    const size_t first = i;
+    const uint64_t start = __builtin_expect(frame.times != nullptr, 0) ? profiler::Now() : 0;
     if (__builtin_expect(op.updates > 0, 0) && RunTogether(of, i, frame, random)) {
       for (size_t end = i + op.updates; i < end; ++i) Release(of.ops[i], frame);
       --i;
@@ -388,6 +393,9 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
     }
     // In a block, whose operators are often small, after some of them.
     if (check_signals && (op.block == 0 || ++frame.unchecked % 8 == 0)) check_signals();
+    CheckRun();
+    if (__builtin_expect(start != 0, 0))
+      frame.times->Add(&of.ops[first], i - first + 1, profiler::Now() - start);
   }
 }
 
@@ -487,8 +495,10 @@ RandomStreams PreparedProgram::Streams() {
   return {};
 }
 
-std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
-  return Run(feeds, Streams());
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, OpTimes* times) {
+  Part part{feeds, 0, feeds_.size(), 0, fetches_.size(), 0, plan_.ops.size()};
+  part.times = times;
+  return RunPart(part, Streams());
 }
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomStreams random) {
@@ -510,6 +520,7 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
     Running running(this);
     Frame& frame = running.frame();
     frame.again = part.again;
+    frame.times = part.times;
     frame.apart = part.brought != nullptr;  // what is moved in cannot be given twice
     auto begin = [&] {
       for (size_t i = 0; i < feeds.size(); ++i) {

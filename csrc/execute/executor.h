@@ -24,6 +24,7 @@
 namespace dygraph::program {
 
 class KeptSteps;
+class OpTimes;
 struct PlannedRun;
 
 // Random operators draw from (seed, first + position among the random operators of the program); in
@@ -55,7 +56,8 @@ class PreparedProgram {
 
   // One value for each feed, in order; the result has one for each fetch. May run in several
   // threads at once.
-  std::vector<Value> Run(const std::vector<Value>& feeds);
+  // `times`, where it is given, gets what each operator took.
+  std::vector<Value> Run(const std::vector<Value>& feeds, OpTimes* times = nullptr);
   std::vector<Value> Run(const std::vector<Value>& feeds, RandomStreams random);
   // The first half, and later the second on what it carried over; `again`: that is needed once more
   // after this run.

@@ -78,6 +78,7 @@ struct PreparedProgram::Frame {
   PlannedRun* installed = nullptr;                   // whose values stand at their slots
   bool aliased = false;    // two names stand for one variable
   bool again = false;      // what this second half reads is read once more later
+  OpTimes* times = nullptr;  // of a run that is timed
   bool apart = false;      // this run does no operator's steps in the kernel before it
 };
 
@@ -96,6 +97,7 @@ struct PreparedProgram::Part {
   std::vector<Value>* carried = nullptr;  // of the first half: what the second will read
   std::vector<Value>* brought = nullptr;  // of the second: that
   bool again = false;
+  OpTimes* times = nullptr;
 };
 
 // Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.

@@ -80,20 +80,6 @@ std::string ReadAll(FileReader* file) {
   return bytes;
 }
 
-// Persistable tensors of block 0 by name: what the weights file holds, in its order.
-std::vector<const VarDesc*> WeightVars(const ProgramDesc& program) {
-  std::vector<const VarDesc*> vars;
-  for (const VarDesc& var : program.blocks[0].vars) {
-    VarType::Type type = var.type.type;
-    bool holder = type == VarType::Type::FEED_MINIBATCH || type == VarType::Type::FETCH_LIST ||
-                  type == VarType::Type::RAW || type == VarType::Type::READER;
-    if (var.persistable.value_or(false) && !holder) vars.push_back(&var);
-  }
-  std::sort(vars.begin(), vars.end(),
-            [](const VarDesc* a, const VarDesc* b) { return a->name < b->name; });
-  return vars;
-}
-
 // A weight as its program declares it.
 Tensor ReadWeight(FileReader* file, const VarDesc& var, Tensor room) {
   std::string what = "the weight '" + var.name + "' in '" + file->path() + "'";
@@ -136,9 +122,7 @@ std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc
   std::vector<Value> values;
   for (size_t i = 0; i < vars.size(); ++i) {
     const VarDesc* var = vars[i];
-    ENFORCE(TensorOf(*var) && ElementType(*var) != DType::kUnset, Format,
-            "damaged inference model: the weight '", var->name,
-            "' must be a tensor of an element type of ours");
+    CheckWeight(*var);
     ENFORCE(file->left() > 0, Format, "damaged inference model: the file '", file->path(),
             "' must hold ", vars.size(), " weights, got its end before '", var->name,
             "', which is missing");
@@ -147,6 +131,21 @@ std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc
   ENFORCE(file->left() == 0, Format, "damaged inference model: the file '", file->path(),
           "' must end after its ", vars.size(), " weights, got ", file->left(), " surplus bytes");
   return values;
+}
+
+}  // namespace
+
+std::vector<const VarDesc*> WeightVars(const ProgramDesc& program) {
+  std::vector<const VarDesc*> vars;
+  for (const VarDesc& var : program.blocks[0].vars) {
+    VarType::Type type = var.type.type;
+    bool holder = type == VarType::Type::FEED_MINIBATCH || type == VarType::Type::FETCH_LIST ||
+                  type == VarType::Type::RAW || type == VarType::Type::READER;
+    if (var.persistable.value_or(false) && !holder) vars.push_back(&var);
+  }
+  std::sort(vars.begin(), vars.end(),
+            [](const VarDesc* a, const VarDesc* b) { return a->name < b->name; });
+  return vars;
 }
 
 ProgramDesc WithoutLines(const ProgramDesc& program) {
@@ -161,7 +160,27 @@ ProgramDesc WithoutLines(const ProgramDesc& program) {
   return bare;
 }
 
-}  // namespace
+void CheckWeight(const VarDesc& var) {
+  ENFORCE(TensorOf(var) && ElementType(var) != DType::kUnset, Format,
+          "damaged inference model: the weight '", var.name,
+          "' must be a tensor of an element type of ours");
+}
+
+std::vector<Tensor> WeightsIn(const Scope& scope, const std::vector<const VarDesc*>& vars) {
+  std::vector<Tensor> tensors;
+  for (const VarDesc* var : vars) {
+    const ScopeVar* held = scope.FindVar(var->name);
+    const Value value = held ? held->Get() : Value();
+    ENFORCE(!value.empty(), PreconditionNotMet, "the persistable variable '", var->name,
+            "' must hold a value to be saved, got nothing. Run the startup program first");
+    ENFORCE(value.is_tensor() && value.dtype() == ElementType(*var) && TensorOf(*var) &&
+                value.dims() == DimsOf(*TensorOf(*var)),
+            InvalidArgument, "the persistable variable '", var->name,
+            "' must be what the program declares, got ", value.dtype(), " ", value.dims());
+    tensors.push_back(value.tensor());
+  }
+  return tensors;
+}
 
 void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
                         const ModelNames& names) {
@@ -171,23 +190,12 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
   CheckOperators(bare);
   std::string bytes = SerializeProgram(bare);
   std::vector<const VarDesc*> vars = WeightVars(bare);
-  std::vector<Value> values;
-  for (const VarDesc* var : vars) {
-    const ScopeVar* held = scope.FindVar(var->name);
-    values.push_back(held ? held->Get() : Value());
-    ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
-            "' must hold a value to be saved, got nothing. Run the startup program first");
-    ENFORCE(values.back().is_tensor() && values.back().dtype() == ElementType(*var) &&
-                TensorOf(*var) && values.back().dims() == DimsOf(*TensorOf(*var)),
-            InvalidArgument, "the persistable variable '", var->name,
-            "' must be what the program declares, got ", values.back().dtype(), " ",
-            values.back().dims());
-  }
+  std::vector<Tensor> values = WeightsIn(scope, vars);
   Directory directory(dirname, Directory::kWrite);
   FileSet set(directory);
   Manifest manifest;
   set.Add(names.weights, [&](FileWriter* file) {
-    for (const Value& value : values) WriteTensor(file, value.tensor());
+    for (const Tensor& value : values) WriteTensor(file, value);
     manifest.weights_size = file->size();
     manifest.weights_crc = file->crc();
   });
@@ -211,50 +219,66 @@ void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
           most, " bytes of memory beside files of ", bytes, ", got about ", needed);
 }
 
-ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
-  CheckNames(names);
-  Directory directory(dirname, Directory::kRead);
-  FileReader model;
-  ENFORCE(model.Open(directory, names.model.c_str()), FileNotFound,
-          "an inference model has a file '", directory.PathOf(names.model.c_str()),
-          "', which is missing");
-  std::string bytes = ReadAll(&model);
-  Manifest manifest;
-  bool ours = Decode(bytes, model.path(), &manifest);
-  if (ours) {
-    bytes.erase(0, kManifestBytes);
-    ENFORCE(bytes.size() == manifest.program_size, Format, "damaged inference model: the file '",
-            model.path(), "' must hold a program of ", manifest.program_size, " bytes, got ",
-            bytes.size());
-    uint32_t crc = Crc32(0, bytes.data(), bytes.size());
-    ENFORCE(crc == manifest.program_crc, Format, "damaged inference model: the program in '",
-            model.path(),
-            "' must have the checksum its manifest says, got another: the file is damaged");
-  }
+ProgramDesc ParseModel(const std::string& bytes, const std::string& path, uint64_t file_bytes) {
   ProgramDesc program = ParseProgram(bytes);
-  ENFORCE(!program.unknown, Format, "damaged inference model: the program in '", model.path(),
+  ENFORCE(!program.unknown, Format, "damaged inference model: the program in '", path,
           "' must have known fields alone, got others");
   Verify(program);
   CheckOperators(program);
   FeedNames(program);  // throw where its feeds or fetches are no list
   FetchNames(program);
+  CheckModelSize(program, file_bytes);
+  return program;
+}
+
+ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
+  CheckNames(names);
+  Directory directory(dirname, Directory::kRead);
+  FileReader model, weights;
+  ENFORCE(model.Open(directory, names.model.c_str()), FileNotFound,
+          "an inference model has a file '", directory.PathOf(names.model.c_str()),
+          "', which is missing");
+  const bool has_weights = weights.Open(directory, names.weights.c_str());
+  try {
+    return LoadInferenceModel(&model, has_weights ? &weights : nullptr, scope);
+  } catch (Error& e) {
+    if (e.kind() == ErrorKind::FileNotFound && !has_weights)
+      THROW(FileNotFound, "an inference model has a file '",
+            directory.PathOf(names.weights.c_str()), "', which is missing");
+    throw;
+  }
+}
+
+ProgramDesc LoadInferenceModel(FileReader* model, FileReader* weights, Scope* scope) {
+  std::string bytes = ReadAll(model);
+  Manifest manifest;
+  bool ours = Decode(bytes, model->path(), &manifest);
+  if (ours) {
+    bytes.erase(0, kManifestBytes);
+    ENFORCE(bytes.size() == manifest.program_size, Format, "damaged inference model: the file '",
+            model->path(), "' must hold a program of ", manifest.program_size, " bytes, got ",
+            bytes.size());
+    uint32_t crc = Crc32(0, bytes.data(), bytes.size());
+    ENFORCE(crc == manifest.program_crc, Format, "damaged inference model: the program in '",
+            model->path(),
+            "' must have the checksum its manifest says, got another: the file is damaged");
+  }
+  ProgramDesc program =
+      ParseModel(bytes, model->path(), model->size() + (weights ? weights->size() : 0));
   std::vector<const VarDesc*> vars = WeightVars(program);
   std::vector<Value> values;
-  FileReader weights;
-  bool has_weights = weights.Open(directory, names.weights.c_str());
-  CheckModelSize(program, model.size() + (has_weights ? weights.size() : 0));
-  if (has_weights) {
-    ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
-            "damaged inference model: the file '", weights.path(), "' must have ",
-            manifest.weights_size, " bytes as the model says, got ", weights.size());
-    values = ReadWeights(&weights, vars);
-    ENFORCE(!ours || weights.crc() == manifest.weights_crc, Format,
-            "damaged inference model: the weights in '", weights.path(),
+  if (weights) {
+    ENFORCE(!ours || weights->size() == manifest.weights_size, Format,
+            "damaged inference model: the file '", weights->path(), "' must have ",
+            manifest.weights_size, " bytes as the model says, got ", weights->size());
+    values = ReadWeights(weights, vars);
+    ENFORCE(!ours || weights->crc() == manifest.weights_crc, Format,
+            "damaged inference model: the weights in '", weights->path(),
             "' must have the checksum the model says, got another: the file is damaged or of "
             "another model");
   } else {
-    ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
-            directory.PathOf(names.weights.c_str()), "', which is missing");
+    ENFORCE(vars.empty() && !ours, FileNotFound, "the model '", model->path(),
+            "' must have weights, got none");
   }
   for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).Set(std::move(values[i]));
   return program;

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "files/model_files.h"
 #include "program/desc.h"
 #include "program/scope.h"
 
@@ -35,5 +37,20 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
 void CheckModelSize(const ProgramDesc& program, uint64_t bytes);
 ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope,
                                const ModelNames& names = {});
+// The same from the bytes of both files. `weights` null: the model has none.
+ProgramDesc LoadInferenceModel(FileReader* model, FileReader* weights, Scope* scope);
+
+// What forms of models share ---------------------------------------------------------------------
+
+// A program that has passed Verify and CheckOperators and whose feeds and fetches are lists; `path`
+// names its bytes in messages. `file_bytes` is what CheckModelSize counts.
+ProgramDesc ParseModel(const std::string& bytes, const std::string& path, uint64_t file_bytes);
+// Persistable tensors of block 0, sorted by name: the weights.
+std::vector<const VarDesc*> WeightVars(const ProgramDesc& program);
+// Format unless the weight is a tensor of an element type of ours.
+void CheckWeight(const VarDesc& var);
+// Their values, checked to be what the program declares.
+std::vector<Tensor> WeightsIn(const Scope& scope, const std::vector<const VarDesc*>& vars);
+ProgramDesc WithoutLines(const ProgramDesc& program);
 
 }  // namespace dygraph::program

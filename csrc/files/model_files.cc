@@ -121,6 +121,12 @@ bool FileReader::Open(const Directory& directory, const char* name) {
   return true;
 }
 
+void FileReader::OpenMemory(const void* bytes, uint64_t size, const std::string& name) {
+  path_ = name;
+  memory_ = static_cast<const char*>(bytes);
+  size_ = size;
+}
+
 FileReader::~FileReader() {
   if (fd_ >= 0) close(fd_);
 }
@@ -151,6 +157,12 @@ void FileReader::Read(void* to, uint64_t size, const char* what) {
 }
 
 size_t FileReader::ReadSome(char* to, size_t most) {
+  if (memory_) {
+    const size_t here = std::min<size_t>(most, size_ - fetched_);
+    std::memcpy(to, memory_ + fetched_, here);
+    fetched_ += here;
+    return here;
+  }
   ssize_t n;
   do {
     n = read(fd_, to, most);

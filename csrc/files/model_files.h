@@ -50,6 +50,8 @@ class FileReader {
  public:
   // False if there is no such file; Format for anything that is not a regular file.
   bool Open(const Directory& directory, const char* name);
+  // Bytes of the caller, who keeps them, instead of a file; messages call them `name`.
+  void OpenMemory(const void* bytes, uint64_t size, const std::string& name);
   ~FileReader();
   uint64_t size() const { return size_; }
   uint64_t left() const { return size_ - read_; }
@@ -62,6 +64,8 @@ class FileReader {
   size_t ReadSome(char* to, size_t most);  // at least a byte
   std::string path_;
   int fd_ = -1;
+  const char* memory_ = nullptr;
+  uint64_t fetched_ = 0;  // of memory_
   uint64_t size_ = 0, read_ = 0;
   uint32_t crc_ = 0;
   std::vector<char> buffer_;

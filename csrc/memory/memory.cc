@@ -15,6 +15,7 @@
 #include "base/enforce.h"
 #include "base/flags.h"
 #include "memory/buddy_allocator.h"
+#include "memory/budget.h"
 #include "memory/small_block_cache.h"
 #include "memory/system_allocators.h"
 #include "platform/device_context.h"
@@ -145,6 +146,7 @@ bool FailsNow() {
 
 __thread SmallBlockCache* t_cache __attribute__((tls_model("initial-exec"))) = nullptr;
 __thread bool t_cache_ended __attribute__((tls_model("initial-exec"))) = false;
+__thread Budget* t_budget __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // The pool's lock is held.
 void TakeCounts(Pool& pool, SmallBlockCache& cache) {
@@ -263,6 +265,7 @@ void* Refill(SmallBlockCache& cache, size_t bytes) {
 }
 
 __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
+  if (t_budget) t_budget->Take(bytes);
   if (FailsNow()) {
     ThrowExhausted(PoolOf(place), bytes, " (this failure was asked for by FailAllocation)");
   }
@@ -281,6 +284,7 @@ __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
 }
 
 __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) {
+  if (t_budget) t_budget->Give(bytes);
   if (place == CPUPlace() && bytes <= kSmallBytes) {
     SmallBlockCache* cache = t_cache ? t_cache : MakeCache();
     size_t i = SizeClass(bytes);
@@ -311,7 +315,7 @@ __attribute__((noinline)) void SyncSlow(SmallBlockCache& cache) {
 
 void* Alloc(Place place, size_t bytes) {
   SmallBlockCache* cache = t_cache;
-  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache, 1)) {
+  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count && !g_fail_in.load(std::memory_order_relaxed), 1)) {
       void* block = cache->Pop(bin, bytes);
@@ -325,7 +329,7 @@ void* Alloc(Place place, size_t bytes) {
 void Free(Place place, void* block, size_t bytes) {
   if (!block) return;
   SmallBlockCache* cache = t_cache;
-  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache, 1)) {
+  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count < bin.capacity, 1)) {
       ASAN_POISON_MEMORY_REGION(block, RoundSize(bytes));
@@ -335,6 +339,19 @@ void Free(Place place, void* block, size_t bytes) {
     }
   }
   FreeSlow(place, block, bytes);
+}
+
+Budget::Budget(size_t most)
+    : most_(static_cast<int64_t>(std::min<size_t>(most, INT64_MAX))), outer_(t_budget) {
+  if (most > 0) t_budget = this;
+}
+Budget::~Budget() { t_budget = outer_; }
+
+void Budget::Take(size_t bytes) {
+  ENFORCE(bytes <= kMaxBytes && held_ + static_cast<int64_t>(bytes) <= most_, ResourceExhausted,
+          "cannot allocate ", Readable(bytes), ": ", Readable(std::max<int64_t>(held_, 0)),
+          " of the limit of ", Readable(most_), " are in use");
+  held_ += static_cast<int64_t>(bytes);
 }
 
 size_t Used(Place place) { return GetStats(place).used; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/enforce.h"
+#include "platform/run_limit.h"
 
 namespace dygraph {
 
@@ -21,6 +22,7 @@ struct State {
   int64_t next = 0;
   int off = 0;
   const std::atomic<bool>* stop = nullptr;
+  const RunLimit* limit = nullptr;
 };
 __thread State t_state __attribute__((tls_model("initial-exec")));
 
@@ -32,10 +34,22 @@ int64_t Now() {
 
 }  // namespace
 
+namespace {
+
+__attribute__((noinline)) void CheckLimit(const RunLimit& limit) {
+  if (limit.cancelled.load(std::memory_order_relaxed))
+    throw Error(ErrorKind::Interrupted, "the run was cancelled");
+  if (limit.passed())
+    throw Error(ErrorKind::Interrupted, "the run took longer than its time limit");
+}
+
+}  // namespace
+
 void CheckInterrupt() {
   State& state = t_state;
   if (state.stop && state.stop->load(std::memory_order_relaxed))
     throw Error(ErrorKind::Interrupted, "another part of the loop has stopped");
+  if (__builtin_expect(state.limit != nullptr, 0) && !state.off) CheckLimit(*state.limit);
   void (*look)() = g_look.load(std::memory_order_relaxed);
   if (!look || state.off) return;
   const int64_t now = Now();
@@ -47,6 +61,15 @@ void CheckInterrupt() {
   }
   const int64_t after = Now();
   state.next = after + std::clamp((after - now) * kShareOfWaiting, kBetween, kLongest);
+}
+
+int64_t RunLimit::Now() { return dygraph::Now(); }
+
+Limited::Limited(const RunLimit* limit) : outer_(t_state.limit) { t_state.limit = limit; }
+Limited::~Limited() { t_state.limit = outer_; }
+
+void CheckRun() {
+  if (__builtin_expect(t_state.limit != nullptr, 0)) CheckInterrupt();
 }
 
 namespace interrupt {

@@ -8,6 +8,7 @@
 #include "base/enforce.h"
 #include "base/flags.h"
 #include "platform/thread_count.h"
+#include "platform/thread_limit.h"
 
 namespace dygraph {
 
@@ -55,11 +56,26 @@ int DefaultThreads() {
   return g_threads.compare_exchange_strong(unset, n) ? n : unset;
 }
 
+namespace {
+__thread int t_most __attribute__((tls_model("initial-exec"))) = 0;  // 0: no limit
+}
+
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state) {
-  RunOnPool(NumThreads() - 1, blocks, body, state);
+  const int threads = NumThreads();
+  RunOnPool((t_most ? std::min(threads, t_most) : threads) - 1, blocks, body, state);
 }
 
 }  // namespace detail
+
+ThreadLimit::ThreadLimit(int most) : outer_(detail::t_most), alone_(most == 1) {
+  if (most > 0) detail::t_most = outer_ ? std::min(most, outer_) : most;
+  detail::t_serial += alone_;  // loops are not even cut
+}
+
+ThreadLimit::~ThreadLimit() {
+  detail::t_most = outer_;
+  detail::t_serial -= alone_;
+}
 
 void SetNumThreads(int n) {
   ENFORCE(1 <= n && n <= kMostThreads, OutOfRange,

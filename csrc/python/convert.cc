@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/steal.h"
 #include "python/wrapper.h"
@@ -36,6 +37,8 @@ enum : int {
   kNpyHalf = 23
 };
 
+}  // namespace
+
 DType DTypeFromNumpy(int num) {
   switch (num) {
     case kNpyBool: return DType::kBool;
@@ -53,6 +56,8 @@ DType DTypeFromNumpy(int num) {
     default: return DType::kUnset;
   }
 }
+
+namespace {
 
 int NumpyNumber(DType t) {
   switch (t) {
@@ -283,6 +288,13 @@ Tensor TensorFromPython(PyObject* value, DType cast_to, DType beside) {
     return narrow;
   }
   return t;
+}
+
+PyObject* ArrayOf(const Dims& dims, DType dtype, const void* data) {
+  PyObject* array = NewArray(dims, dtype, nullptr, nullptr);
+  if (const size_t bytes = ByteSize(dims, dtype))
+    std::memcpy(py::detail::array_proxy(array)->data, data, bytes);
+  return array;
 }
 
 PyObject* ArrayFromTensor(const Tensor& t) {

@@ -8,6 +8,7 @@
 #include "platform/onednn.h"
 #include "python/bind.h"
 #include "python/bind_host.h"
+#include "python/bind_predictor.h"
 #include "python/captured.h"
 #include "python/convert.h"
 #include "python/errors.h"
@@ -101,6 +102,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
   BindUpdate(m);
   BindDLPack(m);
   BindFiles(m);
+  BindPredictor(m);
   BindHost(m);
   BindLayerCall(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");

@@ -25,6 +25,9 @@ ROOMS = {
     "execute": {"program", "run", "op", "tensor", "memory", "platform", "base"},
     "trace": {"passes", "program", "tape", "run", "op", "tensor", "memory", "platform", "base"},
     "files": {"execute", "program", "op", "tensor", "memory", "platform", "base"},
+    "inference": {
+        "files", "execute", "passes", "program", "run", "op", "tensor", "memory", "platform", "base"
+    },
     "python": None,
 }
 # Pairs of a header and its source that may include each other's headers: parts of one thing.
@@ -48,8 +51,8 @@ PYTHON_ROOMS = set(
     "training vision".split()
 )
 PUBLIC_MODULES = set(
-    "__init__ __main__ callbacks checkpoint distribution errors fft geometric initializer linalg "
-    "memory metrics nets notebook ops profiler reader regularizer safetensors signal special text "
+    "__init__ __main__ callbacks checkpoint distribution errors fft geometric inference initializer "
+    "linalg memory metrics nets notebook ops profiler reader regularizer safetensors signal special text "
     "unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}

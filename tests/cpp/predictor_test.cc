@@ -1,0 +1,156 @@
+// The predictor through its C++ face: eight threads at eight batch sizes give the bits of one.
+#include "inference/predictor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "check.h"
+#include "files/inference_model.h"
+#include "program/op_binding.h"
+
+using namespace dygraph::program;
+
+namespace {
+
+constexpr int kIn = 24, kHidden = 40, kOut = 6;
+
+VarDesc Named(const char* name, std::vector<int64_t> dims, bool persistable) {
+  VarDesc var;
+  var.name = name;
+  var.type.type = VarType::Type::LOD_TENSOR;
+  var.type.lod_tensor.emplace();
+  var.type.lod_tensor->tensor.data_type = VarType::Type::FP32;
+  var.type.lod_tensor->tensor.dims = std::move(dims);
+  var.persistable = persistable;
+  return var;
+}
+
+VarDesc Holder(const char* name, VarType::Type type) {
+  VarDesc var;
+  var.name = name;
+  var.type.type = type;
+  var.persistable = true;
+  return var;
+}
+
+// relu(x w) v, saved in a folder.
+std::string SaveModel() {
+  ProgramDesc program;
+  program.blocks.emplace_back();
+  BlockDesc& block = program.blocks[0];
+  block.idx = 0;
+  block.parent_idx = -1;
+  for (VarDesc var :
+       {Holder("feed", VarType::Type::FEED_MINIBATCH), Holder("fetch", VarType::Type::FETCH_LIST),
+        Named("x", {-1, kIn}, false), Named("w", {kIn, kHidden}, true),
+        Named("v", {kHidden, kOut}, true), Named("a", {-1, kHidden}, false),
+        Named("b", {-1, kHidden}, false), Named("y", {-1, kOut}, false)})
+    block.vars.push_back(std::move(var));
+  for (OpDesc op : {MakeOp("feed", {{"X", {"feed"}, {}}}, {{"Out", {"x"}, {}}}),
+                    MakeOp("matmul_v2", {{"X", {"x"}, {}}, {"Y", {"w"}, {}}}, {{"Out", {"a"}, {}}}),
+                    MakeOp("relu", {{"X", {"a"}, {}}}, {{"Out", {"b"}, {}}}),
+                    MakeOp("matmul_v2", {{"X", {"b"}, {}}, {"Y", {"v"}, {}}}, {{"Out", {"y"}, {}}}),
+                    MakeOp("fetch", {{"X", {"y"}, {}}}, {{"Out", {"fetch"}, {}}})})
+    block.ops.push_back(std::move(op));
+  std::shared_ptr<Scope> scope = Scope::Make();
+  for (auto [name, rows, columns] : {std::tuple("w", kIn, kHidden), {"v", kHidden, kOut}}) {
+    dygraph::Tensor t(dygraph::Dims{rows, columns}, dygraph::DType::kFloat32);
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.mutable_data<float>()[i] = static_cast<float>(i * 37 % 101) / 101 - 0.5f;
+    scope->Var(name).Set(dygraph::Value(std::move(t)));
+  }
+  char folder[] = "/tmp/predictor_testXXXXXX";
+  if (!mkdtemp(folder)) std::abort();
+  SaveInferenceModel(folder, program, *scope);
+  return folder;
+}
+
+std::vector<float> Batch(int rows) {
+  std::vector<float> x(static_cast<size_t>(rows) * kIn);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(i * 53 % 97) / 97 - 0.25f * static_cast<float>(rows % 3);
+  return x;
+}
+
+std::vector<float> Answer(dygraph::Context* context, const std::vector<float>& x) {
+  context->set(0, x, {static_cast<int64_t>(x.size()) / kIn, kIn});
+  context->run();
+  const dygraph::View<float> y = context->output(0).values<float>();
+  return {y.begin(), y.end()};
+}
+
+// What the model is, one number after the other.
+std::vector<double> Reference(const std::vector<float>& x) {
+  auto weight = [](int i) { return static_cast<float>(i * 37 % 101) / 101 - 0.5f; };
+  std::vector<double> y;
+  for (size_t row = 0; row < x.size() / kIn; ++row) {
+    for (int k = 0; k < kOut; ++k) {
+      double sum = 0;
+      for (int j = 0; j < kHidden; ++j) {
+        double a = 0;
+        for (int i = 0; i < kIn; ++i) a += double{x[row * kIn + i]} * weight(i * kHidden + j);
+        if (a > 0) sum += a * weight(j * kOut + k);
+      }
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+void TestThreads(const dygraph::Predictor& predictor, int runs) {
+  std::vector<std::vector<float>> batches, answers;
+  dygraph::Context first = predictor.context();
+  for (int n = 1; n <= 8; ++n) {
+    batches.push_back(Batch(n * n));
+    answers.push_back(Answer(&first, batches.back()));
+    const std::vector<double> wanted = Reference(batches.back());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      CHECK(std::abs(answers.back()[i] - wanted[i]) < 1e-4);
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 8; ++n) {
+    threads.emplace_back([&, n] {
+      dygraph::Context mine = n % 2 ? first.clone() : predictor.context();
+      for (int i = 0; i < runs; ++i) wrong += Answer(&mine, batches[n]) != answers[n];
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_EQ(wrong.load(), 0);
+}
+
+void TestErrors(const dygraph::Predictor& predictor) {
+  dygraph::Context context = predictor.context();
+  const std::vector<double> wrong(kIn);
+  int status = 0;
+  try {
+    context.set(0, wrong, {1, kIn});
+    context.run();
+  } catch (const dygraph::PredictorError& e) {
+    status = e.status();
+  }
+  CHECK_EQ(status, int{DYGRAPH_TYPE});
+  CHECK_EQ(predictor.inputs()[0].name, std::string("x"));
+  CHECK_EQ(predictor.outputs()[0].dims[1], int64_t{kOut});
+  CHECK_EQ(predictor.input("x"), size_t{0});
+}
+
+}  // namespace
+
+// An argument is the number of runs of each thread.
+int main(int count, char** arguments) {
+  const std::string folder = SaveModel();
+  {
+    const dygraph::Predictor predictor(folder);
+    TestThreads(predictor, count > 1 ? std::atoi(arguments[1]) : 1000);
+    TestErrors(predictor);
+    predictor.save(folder + "/one");
+    dygraph::Options share;
+    share.set("share_weights", "1").set("threads", "1");
+    TestThreads(dygraph::Predictor(folder + "/one", share), 100);
+  }
+  std::filesystem::remove_all(folder);
+  return dygraph::testing::Finish();
+}
