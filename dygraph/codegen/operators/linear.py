@@ -1,0 +1,231 @@
+"""Products of matrices."""
+
+from dygraph.codegen.emitter import double
+from dygraph.codegen.operators.activation import map1
+from dygraph.codegen.operators.arithmetic import map2
+from dygraph.codegen.registry import FLOATS, SUFFIX, function, operator
+
+function(
+    "gemm",
+    """
+/* c = alpha a b, op(a) [m, k] at a[i * ai + p * ap], op(b) [k, n] at b[p * bp + j * bj]. */
+static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
+                    const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
+  enum { ROWS = 4, COLUMNS = 32 };
+  for (int64_t i = 0; i < m; i += ROWS) {
+    int64_t rows = m - i < ROWS ? m - i : ROWS;
+    for (int64_t j = 0; j < n; j += COLUMNS) {
+      int64_t columns = n - j < COLUMNS ? n - j : COLUMNS;
+      $T sum[ROWS][COLUMNS] = {{0}};
+      const $T *x = a + i * ai, *y = b + j * bj;
+      if (rows == ROWS && columns == COLUMNS && bj == 1) {
+        for (int64_t p = 0; p < k; ++p, x += ap, y += bp) {
+          $T x0 = x[0], x1 = x[ai], x2 = x[2 * ai], x3 = x[3 * ai];
+          for (int q = 0; q < COLUMNS; ++q) {
+            sum[0][q] = $MAD(x0, y[q], sum[0][q]);
+            sum[1][q] = $MAD(x1, y[q], sum[1][q]);
+            sum[2][q] = $MAD(x2, y[q], sum[2][q]);
+            sum[3][q] = $MAD(x3, y[q], sum[3][q]);
+          }
+        }
+      } else if (columns == COLUMNS && bj == 1) {
+        for (int64_t r = 0; r < rows; ++r) {
+          const $T *from = x + r * ai, *row = y;
+          for (int64_t p = 0; p < k; ++p, from += ap, row += bp) {
+            $T factor = *from;
+            for (int q = 0; q < COLUMNS; ++q) sum[r][q] = $MAD(factor, row[q], sum[r][q]);
+          }
+        }
+      } else {
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t p = 0; p < k; ++p) {
+            $T factor = x[r * ai + p * ap];
+            for (int64_t q = 0; q < columns; ++q) {
+              sum[r][q] = $MAD(factor, y[p * bp + q * bj], sum[r][q]);
+            }
+          }
+        }
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t q = 0; q < columns; ++q) c[(i + r) * ldc + j + q] = alpha * sum[r][q];
+      }
+    }
+  }
+}
+""",
+)
+function(
+    "mul",
+    """
+static int mul_$S(Ctx *c, const Value *x, const Value *y, int at, int cut, Value *out) {
+  Value t;
+  int64_t dims[2 * RANK], m, n, k;
+  int rank = at;
+  TRY(need(x, $E));
+  TRY(need(y, $E));
+  CHECK(at > 0 && at < x->rank && cut > 0 && cut < y->rank, BAD_SHAPE);
+  k = product(x->dims, at, x->rank);
+  CHECK(k == product(y->dims, 0, cut), BAD_SHAPE);
+  m = product(x->dims, 0, at);
+  n = product(y->dims, cut, y->rank);
+  for (int i = 0; i < at; ++i) dims[i] = x->dims[i];
+  for (int i = cut; i < y->rank; ++i) dims[rank++] = y->dims[i];
+  TRY(make(c, &t, $E, rank, dims, x->data && y->data));
+  if (t.data) {
+    gemm_$S(m, n, k, 1, (const $T *)x->data, k, 1, (const $T *)y->data, n, 1, ($T *)t.data, n);
+  }
+  return put(c, out, &t);
+}
+""",
+)
+
+
+def floats(call, *slots):
+    """The common type of floating-point inputs."""
+    types = {s.dtype for s in slots if s is not None}
+    if len(types) != 1 or not types <= set(FLOATS):
+        call.refuse(f"of {', '.join(sorted(types))}")
+    return types.pop()
+
+
+@operator("mul")
+def mul(e, call):
+    x, y, out = call.input("X"), call.input("Y"), call.output("Out")
+    dtype = floats(call, x, y)
+    cut = call.attr("x_num_col_dims"), call.attr("y_num_col_dims")
+    e.call(f"mul_{SUFFIX[dtype]}", e.ref(x), e.ref(y), *cut, e.ref(out))
+    e.set_type(out, dtype)
+
+function(
+    "matmul",
+    """
+/* Products of the last two axes, the others broadcast; `fold`: as matmul, whose vectors are rows
+   and columns. */
+static int matmul_$S(Ctx *c, const Value *x, const Value *y, int tx, int ty, $T alpha,
+                     Value *out) {
+  Value t;
+  int64_t dims[RANK], m, n, k, kx, ky, bx, by, count, ai, ap, bp, bj;
+  int rank = 0, xr = x->rank > 2 ? x->rank - 2 : 0, yr = y->rank > 2 ? y->rank - 2 : 0, br;
+  int64_t size[RANK], sx[RANK], sy[RANK];
+  TRY(need(x, $E));
+  TRY(need(y, $E));
+  CHECK(x->rank > 0 && y->rank > 0, BAD_SHAPE);
+  tx = tx && x->rank > 1;
+  ty = ty && y->rank > 1;
+  m = x->rank == 1 ? 1 : x->dims[x->rank - (tx ? 1 : 2)];
+  kx = x->rank == 1 ? x->dims[0] : x->dims[x->rank - (tx ? 2 : 1)];
+  n = y->rank == 1 ? 1 : y->dims[y->rank - (ty ? 2 : 1)];
+  ky = y->rank == 1 ? y->dims[0] : y->dims[y->rank - (ty ? 1 : 2)];
+  CHECK(kx == ky, BAD_SHAPE);
+  k = kx;
+  br = xr > yr ? xr : yr;
+  bx = by = 1;
+  for (int i = br - 1; i >= 0; --i) {
+    int xi = i - (br - xr), yi = i - (br - yr);
+    int64_t a = xi < 0 ? 1 : x->dims[xi], b = yi < 0 ? 1 : y->dims[yi];
+    CHECK(a == b || a == 1 || b == 1, BAD_SHAPE);
+    size[i] = a == 1 ? b : a;
+    sx[i] = a == 1 ? 0 : bx;
+    sy[i] = b == 1 ? 0 : by;
+    bx *= a;
+    by *= b;
+  }
+  for (; rank < br; ++rank) dims[rank] = size[rank];
+  if (x->rank > 1) dims[rank++] = m;
+  if (y->rank > 1) dims[rank++] = n;
+  TRY(make(c, &t, $E, rank, dims, x->data && y->data));
+  count = product(size, 0, br);
+  ai = tx ? 1 : k;
+  ap = tx ? m : 1;
+  bp = ty ? 1 : n;
+  bj = ty ? k : 1;
+  if (t.data && yr == 0 && !tx && count > 0) { /* one tall matrix */
+    gemm_$S(count * m, n, k, alpha, (const $T *)x->data, ai, ap, (const $T *)y->data, bp, bj,
+            ($T *)t.data, n);
+  } else if (t.data) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, at_x = 0, at_y = 0;
+      for (int d = br - 1; d >= 0; --d) {
+        at_x += rest % size[d] * sx[d];
+        at_y += rest % size[d] * sy[d];
+        rest /= size[d];
+      }
+      gemm_$S(m, n, k, alpha, (const $T *)x->data + at_x * m * k, ai, ap,
+              (const $T *)y->data + at_y * k * n, bp, bj, ($T *)t.data + i * m * n, n);
+    }
+  }
+  return put(c, out, &t);
+}
+""",
+)
+
+
+@operator("matmul", "matmul_v2", "bmm")
+def matmul(e, call):
+    x, y, out = call.input("X"), call.input("Y"), call.output("Out")
+    dtype = floats(call, x, y)
+    if call.attr("fused_reshape_Out") or call.attr("fused_transpose_Out"):
+        call.refuse("with a fused reshape or transpose")
+    if call.attr("head_number", 1) not in (0, 1):
+        call.refuse("with heads")
+    tx = call.attr("transpose_X", call.attr("trans_x", False))
+    ty = call.attr("transpose_Y", call.attr("trans_y", False))
+    alpha = f"({registry_type(dtype)}){double(call.attr('alpha', 1.0))}"
+    e.call(f"matmul_{SUFFIX[dtype]}", e.ref(x), e.ref(y), int(tx), int(ty), alpha, e.ref(out))
+    e.set_type(out, dtype)
+
+
+def registry_type(dtype):
+    return "float" if dtype == "float32" else "double"
+
+
+@operator("fc")
+def fc(e, call):
+    x, w, out = call.input("Input"), call.input("W"), call.output("Out")
+    if call.attr("padding_weights"):
+        call.refuse("with padding_weights")
+    dtype = floats(call, x, w)
+    e.call(f"mul_{SUFFIX[dtype]}", e.ref(x), e.ref(w), call.attr("in_num_col_dims"), 1, e.ref(out))
+    e.set_type(out, dtype)
+    if call.has("Bias"):
+        map2(e, call, "g_elementwise_add", out, call.input("Bias"), out)
+    if call.attr("activation_type"):
+        if call.attr("activation_type") != "relu":
+            call.refuse(f"with activation {call.attr('activation_type')}")
+        map1(e, call, "relu", out, out)
+
+
+function(
+    "dot",
+    """
+static int dot_$S(Ctx *c, const Value *x, const Value *y, Value *out) {
+  Value t;
+  int64_t dims[RANK], n;
+  TRY(need(x, $E));
+  TRY(need(y, $E));
+  CHECK(x->rank == y->rank && x->rank > 0 && x->count == y->count, BAD_SHAPE);
+  for (int i = 0; i < x->rank; ++i) {
+    CHECK(x->dims[i] == y->dims[i], BAD_SHAPE);
+    dims[i] = x->dims[i];
+  }
+  n = x->dims[x->rank - 1];
+  dims[x->rank - 1] = 1;
+  TRY(make(c, &t, $E, x->rank, dims, x->data && y->data));
+  for (int64_t i = 0; t.data && i < t.count; ++i) {
+    const $T *a = (const $T *)x->data + i * n, *b = (const $T *)y->data + i * n;
+    double sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += (double)(a[j] * b[j]);
+    (($T *)t.data)[i] = ($T)sum;
+  }
+  return put(c, out, &t);
+}
+""",
+)
+
+
+@operator("dot")
+def dot(e, call):
+    x, y, out = call.input("X"), call.input("Y"), call.output("Out")
+    dtype = floats(call, x, y)
+    e.call(f"dot_{SUFFIX[dtype]}", e.ref(x), e.ref(y), e.ref(out))
+    e.set_type(out, dtype)
