@@ -98,6 +98,7 @@ class Emitter:
     problems: dict = field(default_factory=dict)
     infos: dict = field(default_factory=dict)
     late: dict = field(default_factory=dict)  # arrays that the runner alone needs
+    locals: int = 0
     where: int = 0  # the number of the operator
 
     # What emitters of operators use -----------------------------------------------------------
@@ -147,6 +148,11 @@ class Emitter:
         if dtype not in registry.TYPES:
             raise Refused("types", f"{dtype} has no C type here")
         slot.dtype = dtype
+
+    def fresh(self, stem):
+        """A name for a local variable."""
+        self.locals += 1
+        return f"{stem}{self.locals}"
 
     # Variables --------------------------------------------------------------------------------
 
@@ -346,7 +352,7 @@ def _assemble(e):
     parts += body
     constants = []
     for (ctype, texts), name in e.arrays.items():
-        constants.append(f"static const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
+        constants.append(f"LOCAL const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
     parts.append("\n".join(constants))
     parts.append(_weights(e))
     parts.append(_runner(e))
@@ -484,7 +490,7 @@ int64_t PREFIX_input_dim(int i, int axis);
 int64_t PREFIX_output_dim(int i, int axis);
 int64_t PREFIX_weight_bytes(void);
 const char *PREFIX_status_text(int status);
-int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes);
+int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes, int *where);
 int PREFIX_run(const PREFIX_tensor *in, PREFIX_tensor *out, const void *weights, void *workspace,
             int64_t bytes, int *where);
 #ifdef __cplusplus
@@ -528,12 +534,13 @@ const char *PREFIX_status_text(int status) {
 /* The bytes that a run on inputs of these sizes needs. Data of floating-point inputs are not read,
    nor are null pointers. With PREFIX_DEPENDS `bytes` is what is needed up to an operator whose sizes
    depend on data. */
-int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes) {
+int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes, int *where) {
   enum { NODES = 512 };
   Ctx state, *c = &state;
   Node nodes[NODES + 1];
   int64_t small[2048];
   int status;
+  if (where) *where = 0;
   CHECK(bytes && (in || INPUTS == 0), BAD_CALL);
   *bytes = 0;
   memset(c, 0, sizeof *c);
@@ -543,6 +550,7 @@ int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes) {
   c->small = (char *)small;
   c->small_room = (int64_t)sizeof small;
   status = compute(c, in, NULL);
+  if (where) *where = c->where;
   *bytes = (int64_t)sizeof(Ctx) + 128 + c->peak + (c->made + 1) * (int64_t)sizeof(Node);
   return status;
 }

@@ -52,7 +52,7 @@ class Library:
         held, made = [], (Tensor * max(len(feeds), 1))()
         for t, given in zip(made, feeds, strict=False):
             array, lod = given if isinstance(given, tuple) else (given, [])
-            array = np.ascontiguousarray(array)
+            array = np.array(array, order="C")
             t.data, t.type, t.rank = array.ctypes.data, TYPES.index(str(array.dtype)), array.ndim
             t.dims[: array.ndim] = array.shape
             t.levels = len(lod)
@@ -65,15 +65,17 @@ class Library:
         return made, held
 
     def workspace(self, tensors):
-        size = ctypes.c_int64()
-        return self.function("workspace")(tensors, ctypes.byref(size)), size.value
+        size, where = ctypes.c_int64(), ctypes.c_int()
+        status = self.function("workspace")(tensors, ctypes.byref(size), ctypes.byref(where))
+        self.where = where.value
+        return status, size.value
 
     def status(self, feeds, size=None):
         """(status, operator, outputs) of a run in a workspace of the size that is asked for."""
         tensors, held = self.tensors(feeds)
         found, wanted = self.workspace(tensors)
         if found not in (0, 8):
-            return found, 0, None
+            return found, self.where, None
         grow = size is None and found == 8
         size = wanted if size is None else size
         while True:
@@ -89,8 +91,7 @@ class Library:
             if not (grow and got == 6):
                 break
             size = 2 * size + 4096
-        del held
-        self.space = space
+        self.held = held, space  # outputs may be inputs
         return got, where.value, outs
 
     def run(self, feeds):

@@ -38,12 +38,12 @@ _TABLE = {
     "floor": (FLOATS, (), "floor$m(x)", True),
     "round": (FLOATS, (), "nearbyint$m(x)", True),
     "trunc": (FLOATS, (), "trunc$m(x)", True),
-    "sin": (FLOATS, (), "sin$m(x)", True),
-    "cos": (FLOATS, (), "cos$m(x)", True),
-    "tan": (FLOATS, (), "tan$m(x)", True),
-    "asin": (FLOATS, (), "asin$m(x)", True),
-    "acos": (FLOATS, (), "acos$m(x)", True),
-    "atan": (FLOATS, (), "atan$m(x)", True),
+    "sin": (FLOATS, (), "sin$m(x)", False),
+    "cos": (FLOATS, (), "cos$m(x)", False),
+    "tan": (FLOATS, (), "tan$m(x)", False),
+    "asin": (FLOATS, (), "asin$m(x)", False),
+    "acos": (FLOATS, (), "acos$m(x)", False),
+    "atan": (FLOATS, (), "atan$m(x)", False),
     "sinh": (FLOATS, (), "sinh$m(x)", False),
     "cosh": (FLOATS, (), "cosh$m(x)", False),
     "asinh": (FLOATS, (), "asinh$m(x)", False),
@@ -78,7 +78,7 @@ _TABLE = {
     "stanh": (FLOATS, ("scale_a", "scale_b"), "b * Tanh_$S(a * x)", False),
     "thresholded_relu": (FLOATS, ("threshold",), "x > a || x != x ? x : 0", True),
     "logical_not": (("bool",), (), "!x", True),
-    "bitwise_not": (("bool",) + INTS, (), "~x", True),
+    "bitwise_not": (INTS, (), "~x", True),
     "gelu": (FLOATS, (), "Gelu_$S(x)", True),
     "gelu_by_tanh": (
         FLOATS, (), "Gated_$S(x, ($T)1.59576912160573071176 * (x + ($T)0.044715 * x * x * x))",
@@ -98,6 +98,8 @@ for _name, (_types, _attrs, _formula, _exact) in _TABLE.items():
 
 def map1(e, call, name, x, out, *numbers):
     """out = the function `name` of the table, elementwise."""
+    if name == "bitwise_not" and x.dtype == "bool":
+        name = "logical_not"
     types, attrs, _, _ = _TABLE[name]
     if x.dtype not in types:
         call.refuse(f"of {x.dtype}")

@@ -1,7 +1,5 @@
 """Elements chosen by numbers: tables, gather, scatter, one_hot, where."""
 
-import numpy as np
-
 from dygraph.codegen.operators.create import dtype_of
 from dygraph.codegen.operators.shape import open_ints, typed
 from dygraph.codegen.registry import INTS, SUFFIX, function, kernel, operator
@@ -247,13 +245,17 @@ static int along_at_$S_$R(Ctx *c, const Value *x, const Value *at, Value *out, i
   TRY(need(at, $V));
   TRY(axis_of(where, x->rank, &axis));
   CHECK(at->rank == x->rank, BAD_SHAPE);
-  for (int i = 0; i < x->rank; ++i) CHECK(i == axis || at->dims[i] == x->dims[i], BAD_SHAPE);
+  for (int i = 0; i < x->rank; ++i) CHECK(i == axis || at->dims[i] <= x->dims[i], BAD_SHAPE);
   TRY(checked_$R(at, -x->dims[axis], x->dims[axis]));
   TRY(make(c, &t, $E, at->rank, at->dims, x->data && at->data));
   for (int64_t i = 0; t.data && i < t.count; ++i) {
-    int64_t inner = product(x->dims, axis + 1, x->rank), n = x->dims[axis];
-    int64_t j = (int64_t)index[i], o = i / inner / at->dims[axis];
-    (($T *)t.data)[i] = ((const $T *)x->data)[(o * n + (j < 0 ? j + n : j)) * inner + i % inner];
+    int64_t rest = i, from = 0, step = 1, n = x->dims[axis], j = (int64_t)index[i];
+    for (int d = x->rank - 1; d >= 0; --d) {
+      from += (d == axis ? j < 0 ? j + n : j : rest % at->dims[d]) * step;
+      rest /= at->dims[d];
+      step *= x->dims[d];
+    }
+    (($T *)t.data)[i] = ((const $T *)x->data)[from];
   }
   return put(c, out, &t);
 }
@@ -338,5 +340,3 @@ def where_index(e, call):
     e.call(f"where_index_{typed(call, x)}", e.ref(x), e.ref(out))
     e.set_type(out, "int64")
 
-
-np  # noqa: B018

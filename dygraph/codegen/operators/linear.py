@@ -102,14 +102,28 @@ function(
 /* Products of the last two axes, the others broadcast; `fold`: as matmul, whose vectors are rows
    and columns. */
 static int matmul_$S(Ctx *c, const Value *x, const Value *y, int tx, int ty, $T alpha,
-                     Value *out) {
-  Value t;
+                     Value *out, int fold) {
+  Value t, row, column;
   int64_t dims[RANK], m, n, k, kx, ky, bx, by, count, ai, ap, bp, bj;
   int rank = 0, xr = x->rank > 2 ? x->rank - 2 : 0, yr = y->rank > 2 ? y->rank - 2 : 0, br;
   int64_t size[RANK], sx[RANK], sy[RANK];
+  int vectors = (x->rank == 1) + 2 * (y->rank == 1);
   TRY(need(x, $E));
   TRY(need(y, $E));
   CHECK(x->rank > 0 && y->rank > 0, BAD_SHAPE);
+  if (fold && x->rank == 1) {
+    row = *x;
+    row.rank = 2;
+    row.dims[1] = row.dims[0];
+    row.dims[0] = 1;
+    x = &row;
+  }
+  if (fold && y->rank == 1) {
+    column = *y;
+    column.rank = 2;
+    column.dims[1] = 1;
+    y = &column;
+  }
   tx = tx && x->rank > 1;
   ty = ty && y->rank > 1;
   m = x->rank == 1 ? 1 : x->dims[x->rank - (tx ? 1 : 2)];
@@ -131,8 +145,9 @@ static int matmul_$S(Ctx *c, const Value *x, const Value *y, int tx, int ty, $T 
     by *= b;
   }
   for (; rank < br; ++rank) dims[rank] = size[rank];
-  if (x->rank > 1) dims[rank++] = m;
-  if (y->rank > 1) dims[rank++] = n;
+  if (fold ? !(vectors & 1) || m != 1 : x->rank > 1) dims[rank++] = m;
+  if (fold ? !(vectors & 2) || n != 1 : y->rank > 1) dims[rank++] = n;
+  if (fold && rank == 0) dims[rank++] = 1;
   TRY(make(c, &t, $E, rank, dims, x->data && y->data));
   count = product(size, 0, br);
   ai = tx ? 1 : k;
@@ -171,7 +186,8 @@ def matmul(e, call):
     tx = call.attr("transpose_X", call.attr("trans_x", False))
     ty = call.attr("transpose_Y", call.attr("trans_y", False))
     alpha = f"({registry_type(dtype)}){double(call.attr('alpha', 1.0))}"
-    e.call(f"matmul_{SUFFIX[dtype]}", e.ref(x), e.ref(y), int(tx), int(ty), alpha, e.ref(out))
+    e.call(f"matmul_{SUFFIX[dtype]}", e.ref(x), e.ref(y), int(tx), int(ty), alpha, e.ref(out),
+           int(call.type == "matmul"))  # fmt: skip
     e.set_type(out, dtype)
 
 

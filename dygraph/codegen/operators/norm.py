@@ -214,6 +214,7 @@ static int layer_norm_$S(Ctx *c, const Value *x, const Value *scale, const Value
                          Value *mean, Value *variance, int begin, double epsilon, int centered) {
   int64_t rows;
   TRY(need(x, $E));
+  if (begin < 0) begin += x->rank;
   CHECK(begin >= 0 && begin < x->rank, BAD_SHAPE);
   rows = product(x->dims, 0, begin);
   return norm_rows_$S(c, x, scale, bias, y, mean, variance, rows, 1, 1, 1, &rows, epsilon,

@@ -263,7 +263,6 @@ static int slice_$S(Ctx *c, const Value *x, Value *y, int n, const int64_t *axes
   for (int i = 0; i < x->rank; ++i) {
     if (!taken[i]) shape[rank++] = dims[i];
   }
-  if (gone && rank == 0) shape[rank++] = 1;
   return walk_$S(c, x, y, first, x->rank, dims, step, rank, shape);
 }
 """,
@@ -569,7 +568,7 @@ def open_ints(e, call, attr, *slots, given=None):
     """(name of an array of ints, its length as text): an attribute, or the variables in its place."""
     for slot in slots:
         if call.has(slot):
-            name = f"i{e.where}{attr[0]}{slot[0]}"
+            name = e.fresh("i")
             e.line(f"int64_t {name}[RANK];")
             e.line(f"int n{name} = 0;")
             for x in call.inputs(slot):
