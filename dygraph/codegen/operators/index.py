@@ -137,18 +137,19 @@ static int scatter_$S_$R(Ctx *c, const Value *x, const Value *ids, const Value *
   CHECK(ids->rank == 1 || (ids->rank == 2 && ids->dims[1] == 1), BAD_SHAPE);
   for (int i = 1; i < x->rank; ++i) CHECK(updates->dims[i] == x->dims[i], BAD_SHAPE);
   width = product(x->dims, 1, x->rank);
-  TRY(checked_$R(ids, 0, x->dims[0]));
+  TRY(checked_$R(ids, -x->dims[0], x->dims[0]));
   TRY(make(c, &t, $E, x->rank, x->dims, x->data && ids->data && updates->data));
   if (t.data && t.count > 0) {
     $T *y = ($T *)t.data;
     const $T *u = (const $T *)updates->data;
     memcpy(y, x->data, (size_t)t.count * sizeof($T));
-    for (int64_t i = 0; !overwrite && i < ids->count; ++i) {
-      memset(y + at[i] * width, 0, (size_t)width * sizeof($T));
-    }
-    for (int64_t i = 0; i < ids->count; ++i) {
-      for (int64_t j = 0; j < width; ++j) {
-        y[at[i] * width + j] = overwrite ? u[i * width + j] : y[at[i] * width + j] + u[i * width + j];
+    for (int pass = overwrite; pass < 2; ++pass) {
+      for (int64_t i = 0; i < ids->count; ++i) {
+        int64_t row = at[i] < 0 ? (int64_t)at[i] + x->dims[0] : (int64_t)at[i];
+        $T *to = y + row * width;
+        for (int64_t j = 0; j < width; ++j) {
+          to[j] = !pass ? 0 : overwrite ? u[i * width + j] : to[j] + u[i * width + j];
+        }
       }
     }
   }
@@ -185,25 +186,55 @@ static int one_hot_$S_$R(Ctx *c, const Value *x, Value *out, int64_t depth, int 
 )
 kernel(
     "where_at",
-    "const uint8_t *If, const $T *X, const $T *Y, $T *Z, int64_t sx, int64_t sy",
-    "Z[i] = If[i] ? X[i * sx] : Y[i * sy];",
+    "const uint8_t *If, const $T *X, const $T *Y, $T *Z, Walk3 w",
+    """
+int64_t rest = i, f = 0, x = 0, y = 0;
+for (int d = w.rank - 1; d >= 0; --d) {
+  int64_t j = rest % w.size[d];
+  rest /= w.size[d];
+  f += j * w.step[0][d];
+  x += j * w.step[1][d];
+  y += j * w.step[2][d];
+}
+Z[i] = If[f] ? X[x] : Y[y];
+""",
+)
+function(
+    "Walk3",
+    """
+typedef struct {
+  int64_t size[RANK], step[3][RANK];
+  int rank;
+} Walk3;
+""",
 )
 function(
     "where",
     """
 static int where_$S(Ctx *c, const Value *f, const Value *x, const Value *y, Value *out) {
   Value t;
+  Walk3 w;
+  const Value *all[3] = {f, x, y};
   TRY(need(f, B8));
   TRY(need(x, $E));
   TRY(need(y, $E));
-  CHECK(f->rank == x->rank && x->rank == y->rank, BAD_SHAPE);
-  for (int i = 0; i < x->rank; ++i) {
-    CHECK(f->dims[i] == x->dims[i] && x->dims[i] == y->dims[i], BAD_SHAPE);
+  memset(&w, 0, sizeof w);
+  for (int k = 0; k < 3; ++k) w.rank = all[k]->rank > w.rank ? all[k]->rank : w.rank;
+  for (int i = 0; i < w.rank; ++i) w.size[i] = 1;
+  for (int k = 0; k < 3; ++k) {
+    int64_t step = 1;
+    for (int i = all[k]->rank - 1; i >= 0; --i) {
+      int64_t n = all[k]->dims[i], *size = w.size + i + w.rank - all[k]->rank;
+      CHECK(n == 1 || *size == 1 || *size == n, BAD_SHAPE);
+      if (n != 1) *size = n;
+      w.step[k][i + w.rank - all[k]->rank] = n == 1 ? 0 : step;
+      step *= n;
+    }
   }
-  TRY(make(c, &t, $E, x->rank, x->dims, f->data && x->data && y->data));
+  TRY(make(c, &t, $E, w.rank, w.size, f->data && x->data && y->data));
   if (t.data) {
     where_at_$S(t.count, (const uint8_t *)f->data, (const $T *)x->data, (const $T *)y->data,
-                ($T *)t.data, 1, 1);
+                ($T *)t.data, w);
   }
   return put(c, out, &t);
 }
@@ -283,8 +314,7 @@ def gather(e, call):
     axis = call.attr("axis", call.attr("dim", 0))
     if call.has("Axis"):
         call.refuse("axis given by a variable")
-    e.call(f"gather_{index_types(call, x, at)}", e.ref(x), e.ref(at), e.ref(out), axis,
-           int(call.type == "index_select"))  # fmt: skip
+    e.call(f"gather_{index_types(call, x, at)}", e.ref(x), e.ref(at), e.ref(out), axis, 1)
     e.set_type(out, x.dtype)
 
 

@@ -225,8 +225,7 @@ static int dot_$S(Ctx *c, const Value *x, const Value *y, Value *out) {
     dims[i] = x->dims[i];
   }
   n = x->dims[x->rank - 1];
-  dims[x->rank - 1] = 1;
-  TRY(make(c, &t, $E, x->rank, dims, x->data && y->data));
+  TRY(make(c, &t, $E, x->rank - 1, dims, x->data && y->data));
   for (int64_t i = 0; t.data && i < t.count; ++i) {
     const $T *a = (const $T *)x->data + i * n, *b = (const $T *)y->data + i * n;
     double sum = 0;

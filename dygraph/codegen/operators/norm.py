@@ -262,7 +262,7 @@ function(
     """
 static int batch_norm_$S(Ctx *c, const Value *x, const Value *z, const Value *scale,
                          const Value *bias, const Value *mean, const Value *variance, Value *y,
-                         int last, double epsilon, int relu) {
+                         int last, double epsilon, int relu, int own) {
   Value t;
   int64_t n, inner;
   int32_t node;
@@ -281,14 +281,32 @@ static int batch_norm_$S(Ctx *c, const Value *x, const Value *z, const Value *sc
     CHECK(z->rank == x->rank, BAD_SHAPE);
     for (int i = 0; i < x->rank; ++i) CHECK(z->dims[i] == x->dims[i], BAD_SHAPE);
   }
+  CHECK(!own || x->count > 0, BAD_SHAPE);
   TRY(make(c, &t, $E, x->rank, x->dims, x->data && (!z || z->data)));
   TRY(take(c, 3 * n * (int64_t)sizeof($T), 1, &node, &room));
   if (t.data && room && t.count > 0) {
     $T *p = ($T *)room;
     for (int64_t i = 0; i < n; ++i) {
-      double m = (double)((const $T *)mean->data)[i], lost;
+      double m = (double)((const $T *)mean->data)[i], lost, inverse;
       double s = (double)((const $T *)scale->data)[i];
-      double inverse = 1 / sqrt((double)((const $T *)variance->data)[i] + epsilon);
+      double v = (double)((const $T *)variance->data)[i];
+      if (own) {
+        const $T *d = (const $T *)x->data;
+        int64_t step = n * inner, outer = t.count / step;
+        m = v = 0;
+        for (int64_t o = 0; o < outer; ++o) {
+          for (int64_t j = 0; j < inner; ++j) m += (double)d[o * step + i * inner + j];
+        }
+        m /= (double)(outer * inner);
+        for (int64_t o = 0; o < outer; ++o) {
+          for (int64_t j = 0; j < inner; ++j) {
+            double e = (double)d[o * step + i * inner + j] - m;
+            v += e * e;
+          }
+        }
+        v /= (double)(outer * inner);
+      }
+      inverse = 1 / sqrt(v + epsilon);
       p[i] = ($T)m;
       p[n + i] = ($T)(s * inverse);
       lost = (m - (double)p[i]) * (double)p[n + i];
@@ -387,9 +405,11 @@ def _by_batch(call):
     return not by_running
 
 
-@operator("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation", exact=True)
+@operator("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation",
+          exact=lambda e, call: "the batch's own statistics" if _by_batch(call) else None)  # fmt: skip
 def batch_norm(e, call):
-    if _by_batch(call):
+    own = _by_batch(call)
+    if own and not call.attr("use_global_stats") and not call.attr("is_test"):
         call.refuse("in training (set is_test, or use program.clone(for_test=True))")
     x, y = call.input("X"), call.output("Y")
     given = [call.input(s) for s in ("Scale", "Bias", "Mean", "Variance")]
@@ -398,5 +418,5 @@ def batch_norm(e, call):
     relu = int(call.type != "batch_norm")
     last = int(call.attr("data_layout") == "NHWC")
     e.call(f"batch_norm_{SUFFIX[dtype]}", *map(e.ref, (x, z, *given, y)), last,
-           _number(call, dtype), relu)  # fmt: skip
+           _number(call, dtype), relu, int(own))  # fmt: skip
     e.set_type(y, dtype)
