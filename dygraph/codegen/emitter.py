@@ -183,6 +183,7 @@ class Emitter:
     # The text ---------------------------------------------------------------------------------
 
     def need(self, name):
+        name = registry.home_of(name)
         if name in self.needed or name in self._open:
             return
         found = registry.text_of(name, self.cuda)
@@ -200,7 +201,8 @@ class Emitter:
         number = 0
         for index, block in enumerate(self.source.blocks):
             for name, var in block.items():
-                self.slots[index, name] = Slot(number, None, var, index)
+                kind = "array" if str(var.type) == "LOD_TENSOR_ARRAY" else "tensor"
+                self.slots[index, name] = Slot(number, None, var, index, kind)
                 number += 1
         self.count = number
 

@@ -26,6 +26,9 @@ _SUFFIXED = re.compile(r"^(\w+?)((?:_(?:%s)){1,2})$" % "|".join(_BY_SUFFIX))
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _WORD = re.compile(r"\b[A-Za-z]\w*\b")
 
+_DEFINED = re.compile(r"^static [\w $*]*?(\w+?)(?:_\$S)?(?:_\$R)?\(", re.M)
+_INSIDE = {}  # a function that stands in the text of another name -> that name
+
 LIBRARY = {}  # name -> function of the types' suffixes that gives the text
 OPERATORS = {}  # operator type -> emitter
 EXACT = {}  # operator type -> True, or a condition (emitter, call) -> reason why not or None
@@ -51,6 +54,8 @@ def operator(*types, exact=False):
 def function(name, text):
     """A C function, or several that belong together, as a template."""
     LIBRARY[name] = ("function", text)
+    for also in _DEFINED.findall(text):
+        _INSIDE.setdefault(also, name)
 
 
 def kernel(name, params, body):
@@ -75,6 +80,14 @@ def _filled(text, types):
     ):  # fmt: skip
         text = text.replace(key, value)
     return text
+
+
+def home_of(name):
+    """The name under which a function's text is known: several may share one."""
+    if name in _INSIDE:
+        return _INSIDE[name]
+    match = _SUFFIXED.match(name)
+    return _INSIDE[match[1]] + match[2] if match and match[1] in _INSIDE else name
 
 
 def text_of(name, cuda):

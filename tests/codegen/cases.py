@@ -103,5 +103,14 @@ def emitted(cases, **options):
     made = codegen.emit_c(
         program, scope=static.Scope(), feeds=recording.feeds, fetches=recording.fetches, **options
     )
-    return made, [feeds[n][:2] for n in recording.feeds], results
+    given = [feeds[n][:2] for n in recording.feeds]
+    return made, given, lambda: executed(program, recording, feeds, results)
 
+
+def executed(program, recording, feeds, results):
+    """What the Executor gives for the program as inference runs it."""
+    test = program.clone(for_test=True)
+    prepared = _core.PreparedProgram(
+        test.desc, static.Scope(), recording.feeds, recording.fetches, None
+    )
+    return prepared.run([feeds[n][2] for n in recording.feeds], (7, 0))

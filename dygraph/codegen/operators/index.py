@@ -271,21 +271,30 @@ function(
 static int along_at_$S_$R(Ctx *c, const Value *x, const Value *at, Value *out, int64_t where) {
   Value t;
   const $U *index = (const $U *)at->data;
+  int64_t dims[RANK], step[RANK];
   int axis;
   TRY(need(x, $E));
   TRY(need(at, $V));
   TRY(axis_of(where, x->rank, &axis));
   CHECK(at->rank == x->rank, BAD_SHAPE);
-  for (int i = 0; i < x->rank; ++i) CHECK(i == axis || at->dims[i] <= x->dims[i], BAD_SHAPE);
+  for (int i = 0; i < x->rank; ++i) { /* an axis of one number is repeated */
+    dims[i] = i != axis && at->dims[i] == 1 ? x->dims[i] : at->dims[i];
+    step[i] = i != axis && at->dims[i] == 1 ? 0 : product(at->dims, i + 1, at->rank);
+    CHECK(i == axis || dims[i] <= x->dims[i], BAD_SHAPE);
+  }
   TRY(checked_$R(at, -x->dims[axis], x->dims[axis]));
-  TRY(make(c, &t, $E, at->rank, at->dims, x->data && at->data));
+  TRY(make(c, &t, $E, at->rank, dims, x->data && at->data));
   for (int64_t i = 0; t.data && i < t.count; ++i) {
-    int64_t rest = i, from = 0, step = 1, n = x->dims[axis], j = (int64_t)index[i];
+    int64_t rest = i, from = 0, where_at = 0, inner = 1, n = x->dims[axis], j;
     for (int d = x->rank - 1; d >= 0; --d) {
-      from += (d == axis ? j < 0 ? j + n : j : rest % at->dims[d]) * step;
-      rest /= at->dims[d];
-      step *= x->dims[d];
+      int64_t place = rest % dims[d];
+      rest /= dims[d];
+      where_at += place * step[d];
+      if (d != axis) from += place * inner;
+      inner *= x->dims[d];
     }
+    j = (int64_t)index[where_at];
+    from += (j < 0 ? j + n : j) * product(x->dims, axis + 1, x->rank);
     (($T *)t.data)[i] = ((const $T *)x->data)[from];
   }
   return put(c, out, &t);
