@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from dygraph.codegen import functions  # noqa: F401
 from dygraph.codegen.emitter import Emitter
 from dygraph.codegen.operators import (  # noqa: F401
-    activation, arithmetic, control, conv, create, index, linear, norm, recurrent, reduce, sequence, shape,
+    activation, arithmetic, attention, beam, control, conv, create, index, linear, loss, norm,
+    recurrent, reduce, sequence, shape,
 )  # fmt: skip
 from dygraph.codegen.source import model_of
 
