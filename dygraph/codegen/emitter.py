@@ -369,6 +369,7 @@ def _arithmetic(e):
     lanes = {4: 64, 3: 32}.get(e.level, 16)
     text = f"{rule}\n#define VECTOR_BYTES {lanes}"
     if e.exact:
+        text += "\n#define ORDERED 1"
         text += (
             "\n#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
             "#elif defined(__GNUC__) && !defined(__STRICT_ANSI__)\n"

@@ -57,7 +57,7 @@ def model_of(source, inputs=None, scope=None, feeds=None, fetches=None, embedded
     desc = _core.apply_pass(
         program.clone(for_test=True).desc, "prune", {"feeds": feeds, "fetches": fetches}
     )
-    return _model(static.Program(desc), scope, feeds, fetches, embedded)
+    return _model(static.Program(desc), scope, program.held, feeds, fetches, embedded)
 
 
 def _traced(source, inputs, feeds, fetches):
@@ -82,14 +82,14 @@ def _traced(source, inputs, feeds, fetches):
     return traced.program, traced.scope, feeds or traced.feed_names, fetches or traced.fetch_names
 
 
-def _model(program, scope, feeds, fetches, embedded):
+def _model(program, scope, held, feeds, fetches, embedded):
     model = Model(list(feeds), list(fetches))
     for block in program.blocks:
         model.blocks.append(dict(block.vars))
         model.parents.append(block.parent_idx if block.idx else -1)
         model.ops.append([op.desc for op in block.ops])
     _check_tree(model)
-    _add_weights(model, program, scope)
+    _add_weights(model, held, scope)
     model.weight_bytes = 0
     for name, array in model.weights.items():
         model.offsets[name] = model.weight_bytes
@@ -129,7 +129,7 @@ def _check_tree(model):
                 seen.add(child)
 
 
-def _add_weights(model, program, scope):
+def _add_weights(model, held, scope):
     used = {n for ops in model.ops for op in ops for n in op.input_arg_names}
     used |= set(model.fetches)
     for name, var in model.blocks[0].items():
@@ -138,8 +138,8 @@ def _add_weights(model, program, scope):
         if str(getattr(var, "type", "")) in ("FETCH_LIST", "FEED_MINIBATCH"):
             continue
         found = scope.find_var(name)
-        if found is None and name in program.held:
-            found = program.held[name]
+        if found is None and name in held:
+            found = held[name]
         elif found is None or found.is_empty():
             continue
         model.weights[name] = np.array(found.numpy())

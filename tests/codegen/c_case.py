@@ -42,7 +42,7 @@ class Library:
         if done.returncode:
             raise AssertionError(done.stderr[:4000])
         self.lib = ctypes.CDLL(out)
-        self.weights = ctypes.create_string_buffer(made.weights, len(made.weights) + 8)
+        self.weights = ctypes.create_string_buffer(made.weights, len(made.weights) + 72)
 
     def function(self, name):
         return getattr(self.lib, f"{self.name}_{name}")

@@ -8,49 +8,132 @@ from dygraph.codegen.registry import FLOATS, SUFFIX, function, operator
 function(
     "gemm",
     """
-/* c = alpha a b, op(a) [m, k] at a[i * ai + p * ap], op(b) [k, n] at b[p * bp + j * bj]. */
+/* c = alpha a b, a [m, k] at a[i * ai + p * ap], b [k, n] at b[p * bp + j * bj]; every element is
+   the sum over p in order. */
+static void gemm_rows_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai,
+                         int64_t ap, const $T *b, int64_t bp, $T *c, int64_t ldc) {
+  for (int64_t i = 0; i < m; ++i) { /* rows of b one after the other */
+    $T *RESTRICT y = c + i * ldc;
+    const $T *x = a + i * ai;
+    int64_t p = 0;
+    for (int64_t j = 0; j < n; ++j) y[j] = 0;
+    for (; p + 8 <= k; p += 8) {
+      const $T *RESTRICT r0 = b + p * bp, *RESTRICT r1 = r0 + bp, *RESTRICT r2 = r1 + bp;
+      const $T *RESTRICT r3 = r2 + bp, *RESTRICT r4 = r3 + bp, *RESTRICT r5 = r4 + bp;
+      const $T *RESTRICT r6 = r5 + bp, *RESTRICT r7 = r6 + bp;
+      $T x0 = x[p * ap], x1 = x[(p + 1) * ap], x2 = x[(p + 2) * ap], x3 = x[(p + 3) * ap];
+      $T x4 = x[(p + 4) * ap], x5 = x[(p + 5) * ap], x6 = x[(p + 6) * ap], x7 = x[(p + 7) * ap];
+      for (int64_t j = 0; j < n; ++j) {
+        $T sum = $MAD(x0, r0[j], y[j]);
+        sum = $MAD(x1, r1[j], sum);
+        sum = $MAD(x2, r2[j], sum);
+        sum = $MAD(x3, r3[j], sum);
+        sum = $MAD(x4, r4[j], sum);
+        sum = $MAD(x5, r5[j], sum);
+        sum = $MAD(x6, r6[j], sum);
+        y[j] = $MAD(x7, r7[j], sum);
+      }
+    }
+    for (; p < k; ++p) {
+      const $T *RESTRICT row = b + p * bp;
+      $T x0 = x[p * ap];
+      for (int64_t j = 0; j < n; ++j) y[j] = $MAD(x0, row[j], y[j]);
+    }
+    if (alpha != 1) {
+      for (int64_t j = 0; j < n; ++j) y[j] = alpha * y[j];
+    }
+  }
+}
+#ifdef LANES_$S
+/* 6 rows of two vectors each, which stay in registers. */
+static inline void gemm_tile_$S(int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
+                                const $T *b, int64_t bp, $T *c, int64_t ldc) {
+  Vec_$S s[6][2], u, v;
+  memset(s, 0, sizeof s);
+  for (int64_t p = 0; p < k; ++p, a += ap, b += bp) {
+    memcpy(&u, b, sizeof u);
+    memcpy(&v, b + LANES_$S, sizeof v);
+    TILE_ROW(0) TILE_ROW(1) TILE_ROW(2) TILE_ROW(3) TILE_ROW(4) TILE_ROW(5)
+  }
+  for (int r = 0; r < 6; ++r) {
+    u = s[r][0] * alpha;
+    v = s[r][1] * alpha;
+    memcpy(c + r * ldc, &u, sizeof u);
+    memcpy(c + r * ldc + LANES_$S, &v, sizeof v);
+  }
+}
+#endif
 static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
                     const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
-  enum { ROWS = 4, COLUMNS = 32 };
-  for (int64_t i = 0; i < m; i += ROWS) {
-    int64_t rows = m - i < ROWS ? m - i : ROWS;
-    for (int64_t j = 0; j < n; j += COLUMNS) {
-      int64_t columns = n - j < COLUMNS ? n - j : COLUMNS;
-      $T sum[ROWS][COLUMNS] = {{0}};
-      const $T *x = a + i * ai, *y = b + j * bj;
-      if (rows == ROWS && columns == COLUMNS && bj == 1) {
-        for (int64_t p = 0; p < k; ++p, x += ap, y += bp) {
-          $T x0 = x[0], x1 = x[ai], x2 = x[2 * ai], x3 = x[3 * ai];
-          for (int q = 0; q < COLUMNS; ++q) {
-            sum[0][q] = $MAD(x0, y[q], sum[0][q]);
-            sum[1][q] = $MAD(x1, y[q], sum[1][q]);
-            sum[2][q] = $MAD(x2, y[q], sum[2][q]);
-            sum[3][q] = $MAD(x3, y[q], sum[3][q]);
-          }
-        }
-      } else if (columns == COLUMNS && bj == 1) {
-        for (int64_t r = 0; r < rows; ++r) {
-          const $T *from = x + r * ai, *row = y;
-          for (int64_t p = 0; p < k; ++p, from += ap, row += bp) {
-            $T factor = *from;
-            for (int q = 0; q < COLUMNS; ++q) sum[r][q] = $MAD(factor, row[q], sum[r][q]);
-          }
-        }
-      } else {
-        for (int64_t r = 0; r < rows; ++r) {
-          for (int64_t p = 0; p < k; ++p) {
-            $T factor = x[r * ai + p * ap];
-            for (int64_t q = 0; q < columns; ++q) {
-              sum[r][q] = $MAD(factor, y[p * bp + q * bj], sum[r][q]);
-            }
-          }
-        }
+  int64_t j = 0;
+  if (bj != 1) { /* sums along rows of b */
+    for (int64_t i = 0; i < m; ++i) {
+      for (j = 0; j < n; ++j) c[i * ldc + j] = alpha * dot_$S(k, a + i * ai, ap, b + j * bj, bp);
+    }
+    return;
+  }
+#ifdef LANES_$S
+  if (m >= 6) {
+    for (; j + 2 * LANES_$S <= n; j += 2 * LANES_$S) {
+      int64_t i = 0;
+      for (; i + 6 <= m; i += 6) {
+        gemm_tile_$S(k, alpha, a + i * ai, ai, ap, b + j, bp, c + i * ldc + j, ldc);
       }
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t q = 0; q < columns; ++q) c[(i + r) * ldc + j + q] = alpha * sum[r][q];
+      if (i < m) {
+        gemm_rows_$S(m - i, 2 * LANES_$S, k, alpha, a + i * ai, ai, ap, b + j, bp,
+                     c + i * ldc + j, ldc);
       }
     }
   }
+#endif
+  if (j < n) gemm_rows_$S(m, n - j, k, alpha, a, ai, ap, b + j, bp, c + j, ldc);
+}
+""",
+)
+for _s, _t in (("f32", "float"), ("f64", "double")):
+    function(
+        f"LANES_{_s}",
+        f"""
+#if defined(__GNUC__) && !defined(__cplusplus) && !defined(ORDERED)
+#if defined(__AVX512F__)
+typedef {_t} Vec_{_s} __attribute__((vector_size(64)));
+#elif defined(__AVX__)
+typedef {_t} Vec_{_s} __attribute__((vector_size(32)));
+#else
+typedef {_t} Vec_{_s} __attribute__((vector_size(16)));
+#endif
+#define LANES_{_s} ((int64_t)(sizeof(Vec_{_s}) / sizeof({_t})))
+#endif
+""",
+    )
+function(
+    "TILE_ROW",
+    """
+#define TILE_ROW(r)        \\
+  s[r][0] += a[r * ai] * u; \\
+  s[r][1] += a[r * ai] * v;
+""",
+)
+function(
+    "dot",
+    """
+static inline $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
+  $T lane[16], sum;
+  int64_t p = 0;
+  if (ap != 1 || bp != 1) {
+    sum = 0;
+    for (; p < k; ++p) sum = $MAD(a[p * ap], b[p * bp], sum);
+    return sum;
+  }
+  for (int l = 0; l < 16; ++l) lane[l] = 0;
+  for (; p + 16 <= k; p += 16) {
+    for (int l = 0; l < 16; ++l) lane[l] = $MAD(a[p + l], b[p + l], lane[l]);
+  }
+  for (int l = 0; l < 8; ++l) lane[l] += lane[l + 8];
+  for (int l = 0; l < 4; ++l) lane[l] += lane[l + 4];
+  sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+  for (; p < k; ++p) sum = $MAD(a[p], b[p], sum);
+  return sum;
 }
 """,
 )
@@ -212,9 +295,9 @@ def fc(e, call):
 
 
 function(
-    "dot",
+    "dot_rows",
     """
-static int dot_$S(Ctx *c, const Value *x, const Value *y, Value *out) {
+static int dot_rows_$S(Ctx *c, const Value *x, const Value *y, Value *out) {
   Value t;
   int64_t dims[RANK], n;
   TRY(need(x, $E));
@@ -242,5 +325,5 @@ static int dot_$S(Ctx *c, const Value *x, const Value *y, Value *out) {
 def dot(e, call):
     x, y, out = call.input("X"), call.input("Y"), call.output("Out")
     dtype = floats(call, x, y)
-    e.call(f"dot_{SUFFIX[dtype]}", e.ref(x), e.ref(y), e.ref(out))
+    e.call(f"dot_rows_{SUFFIX[dtype]}", e.ref(x), e.ref(y), e.ref(out))
     e.set_type(out, dtype)
