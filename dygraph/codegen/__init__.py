@@ -20,9 +20,10 @@ class CFile:
 
 def emit_c(
     model, inputs=None, *, scope=None, feeds=None, fetches=None, name="net", exact=False,
-    cuda=False, embed=None, level=4,
+    cuda=False, embed=None,
 ):  # fmt: skip
     source = model_of(model, inputs, scope, feeds, fetches, embed)
-    e = Emitter(source, name, exact, cuda, level)
+    e = Emitter(source, name, exact, cuda)
     text = e.text()
     return CFile(text, b"" if source.embedded else source.packed_weights(), source)
+

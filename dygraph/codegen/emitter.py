@@ -90,7 +90,6 @@ class Emitter:
     prefix: str = _PREFIX
     exact: bool = False
     cuda: bool = False
-    level: int = 4
     needed: dict = field(default_factory=dict)  # names of functions, in order
     arrays: dict = field(default_factory=dict)  # (type, numbers) -> name
     slots: dict = field(default_factory=dict)  # (block, name) -> Slot
@@ -362,12 +361,11 @@ def _assemble(e):
 
 
 def _arithmetic(e):
-    if e.exact and e.level >= 3:
+    if e.exact:
         rule = "#define MAD(a, b, c) fma(a, b, c)\n#define MADf(a, b, c) fmaf(a, b, c)"
     else:
         rule = "#define MAD(a, b, c) ((a) * (b) + (c))\n#define MADf(a, b, c) ((a) * (b) + (c))"
-    lanes = {4: 64, 3: 32}.get(e.level, 16)
-    text = f"{rule}\n#define VECTOR_BYTES {lanes}"
+    text = rule
     if e.exact:
         text += "\n#define ORDERED 1"
         text += (

@@ -214,9 +214,9 @@ static inline float Log_f32(float x) {{
   uint32_t bits = bits_f32(scaled) + (0x3F800000u - 0x3F3504F3u);
   float k = (float)(int32_t)(bits >> 23) - (tiny ? 150.0f : 127.0f);
   float f = float_of((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
-  float s = f / (2.0f + f), z = s * s, half = 0.5f * f * f;
-  float sum = MADf(z, {poly("z", *_LOG_F)}, half);
-  float y = MADf(k, 0.693145752f, f - (half - MADf(s, sum, k * 1.428606765e-6f)));
+  float s = f / (2.0f + f), z = s * s, half = 0.5f * f;
+  float sum = MADf(half, f, z * {poly("z", *_LOG_F)});
+  float y = MADf(k, 0.693145752f, f - MADf(half, f, -MADf(k, 1.428606765e-6f, s * sum)));
   y = x < INFINITY ? y : x;
   y = x == 0.0f ? -INFINITY : y;
   return x < 0.0f ? NAN : y;
@@ -227,6 +227,46 @@ function(
     "Log_f64",
     f"""
 static inline double Log_f64(double x) {{
+  int tiny = x < 2.2250738585072014e-308;
+  double scaled = tiny ? x * 18014398509481984.0 : x;
+  uint64_t bits =
+      bits_f64(scaled) + (UINT64_C(0x3FF0000000000000) - UINT64_C(0x3FE6A09E667F3BCD));
+  double k = double_of((bits >> 52) | UINT64_C(0x4330000000000000)) - 0x1p52 -
+             (tiny ? 1077.0 : 1023.0);
+  double f = double_of((bits & UINT64_C(0x000FFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
+  double s = f / (2.0 + f), z = s * s, half = 0.5 * f;
+  double sum = MAD(half, f, z * {poly("z", *_LOG_D)});
+  double y = MAD(k, 6.93147180369123816490e-01,
+                 f - MAD(half, f, -MAD(k, 1.90821492927058770002e-10, s * sum)));
+  y = x < INFINITY ? y : x;
+  y = x == 0.0 ? -INFINITY : y;
+  return x < 0.0 ? NAN : y;
+}}
+""",
+)
+# The same of one number, where the kernels round other products and sums once.
+function(
+    "LogOne_f32",
+    f"""
+static inline float LogOne_f32(float x) {{
+  int tiny = x < 1.17549435e-38f;
+  float scaled = tiny ? x * 8388608.0f : x;
+  uint32_t bits = bits_f32(scaled) + (0x3F800000u - 0x3F3504F3u);
+  float k = (float)(int32_t)(bits >> 23) - (tiny ? 150.0f : 127.0f);
+  float f = float_of((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+  float s = f / (2.0f + f), z = s * s, half = 0.5f * f * f;
+  float sum = MADf(z, {poly("z", *_LOG_F)}, half);
+  float y = MADf(k, 0.693145752f, f - (half - MADf(s, sum, k * 1.428606765e-6f)));
+  y = x < INFINITY ? y : x;
+  y = x == 0.0f ? -INFINITY : y;
+  return x < 0.0f ? NAN : y;
+}}
+""",
+)
+function(
+    "LogOne_f64",
+    f"""
+static inline double LogOne_f64(double x) {{
   int tiny = x < 2.2250738585072014e-308;
   double scaled = tiny ? x * 18014398509481984.0 : x;
   uint64_t bits =
@@ -253,9 +293,9 @@ static inline float Log1p_f32(float x) {{
   float k = (float)(int32_t)e - 127.0f, shift = float_of((254u - e) << 23);
   float f = float_of((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f, s, z, half, sum, y;
   f = f + (k < 64.0f ? lost * shift : 0.0f);
-  s = f / (2.0f + f), z = s * s, half = 0.5f * f * f;
-  sum = MADf(z, {poly("z", *_LOG_F)}, half);
-  y = MADf(k, 0.693145752f, f - (half - MADf(s, sum, k * 1.428606765e-6f)));
+  s = f / (2.0f + f), z = s * s, half = 0.5f * f;
+  sum = MADf(half, f, z * {poly("z", *_LOG_F)});
+  y = MADf(k, 0.693145752f, f - MADf(half, f, -MADf(k, 1.428606765e-6f, s * sum)));
   y = x < INFINITY ? y : x;
   y = x == 0.0f ? x : y;
   y = x == -1.0f ? -INFINITY : y;
@@ -274,9 +314,9 @@ static inline double Log1p_f64(double x) {{
   double shift = double_of((2046u - e) << 52), s, z, half, sum, y;
   double f = double_of((bits & UINT64_C(0x000FFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
   f = f + (k < 128.0 ? lost * shift : 0.0);
-  s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
-  sum = MAD(z, {poly("z", *_LOG_D)}, half);
-  y = MAD(k, 6.93147180369123816490e-01, f - (half - MAD(s, sum, k * 1.90821492927058770002e-10)));
+  s = f / (2.0 + f), z = s * s, half = 0.5 * f;
+  sum = MAD(half, f, z * {poly("z", *_LOG_D)});
+  y = MAD(k, 6.93147180369123816490e-01, f - MAD(half, f, -MAD(k, 1.90821492927058770002e-10, s * sum)));
   y = x < INFINITY ? y : x;
   y = x == 0.0 ? x : y;
   y = x == -1.0 ? -INFINITY : y;
@@ -413,7 +453,7 @@ function(
 static inline double Mish_f64(double x) {
   double c = x < -800.0 ? -800.0 : x, w = Exp_f64(-fabs(c));
   double right = MAD(2.0, w, 1.0), left = w * (w + 2.0);
-  return c * (c < 0.0 ? left / (left + 2.0) : right / (right + 2.0 * w * w));
+  return c * (c < 0.0 ? left / (left + 2.0) : right / MAD(2.0 * w, w, right));
 }
 """,
 )
@@ -463,7 +503,7 @@ static inline float Gelu_f32(float x) {{
   float shifted = MADf(a + b, 1.442695041f, 12583102.0f), n = shifted - 12583102.0f;
   float r = MADf(-n, 0.693145752f, a), scale = float_of(bits_f32(shifted) << 23), rise, v, w, ratio;
   float away;
-  r = MADf(-n, 1.428606765e-6f, r) + b;
+  r = MADf(-0.5f * (t - head), t + head, MADf(-n, 1.428606765e-6f, r));
   rise = ExpRise_f32(r);
   v = t / MADf(0.25f, t, 1.0f);
   w = v - 1.5f;

@@ -16,6 +16,12 @@ static int map1_$S(Ctx *c, const Value *x, Value *y, void (*f)(int64_t, const $T
 """,
 )
 
+
+
+def _FLOAT32(e, call):
+    return None if call.input("X").dtype == "float32" else "of float64"
+
+
 # name: (types, attributes, formula of x and the attributes as a, b, d, exact)
 _TABLE = {
     "relu": (NUMBERS, (), "x > 0 ? x : x == x ? 0 : x", True),
@@ -25,7 +31,7 @@ _TABLE = {
     "log1p": (FLOATS, (), "Log1p_$S(x)", True),
     "tanh": (FLOATS, (), "Tanh_$S(x)", True),
     "sigmoid": (FLOATS, (), "Sigmoid_$S(x)", True),
-    "logsigmoid": (FLOATS, (), "-Softplus_$S(-x)", True),
+    "logsigmoid": (FLOATS, (), "-Softplus_$S(-x)", _FLOAT32),
     "silu": (FLOATS, (), "Silu_$S(x)", True),
     "erf": (FLOATS, (), "Erf_$S(x)", True),
     "sqrt": (FLOATS, (), "Sqrt_$S(x)", True),
@@ -33,7 +39,7 @@ _TABLE = {
     "reciprocal": (FLOATS, (), "1 / x", True),
     "square": (NUMBERS, (), "($T)(($UNS)x * ($UNS)x)", True),
     "abs": (FLOATS, (), "Abs_$S(x)", True),
-    "sign": (NUMBERS, (), "x > 0 ? 1 : x < 0 ? -1 : x", True),
+    "sign": (NUMBERS, (), "x > 0 ? 1 : x < 0 ? -1 : x == x ? 0 : x", True),
     "ceil": (FLOATS, (), "ceil$m(x)", True),
     "floor": (FLOATS, (), "floor$m(x)", True),
     "round": (FLOATS, (), "nearbyint$m(x)", True),
@@ -56,7 +62,7 @@ _TABLE = {
     "softsign": (FLOATS, (), "x / (1 + Abs_$S(x))", True),
     "tanh_shrink": (FLOATS, (), "x - Tanh_$S(x)", False),
     "softplus": (
-        FLOATS, ("beta", "threshold"), "a * x > b ? x : Softplus_$S(a * x) / a", True),
+        FLOATS, ("beta", "threshold"), "a * x > b ? x : Softplus_$S(a * x) / a", _FLOAT32),
     "soft_relu": (
         FLOATS, ("threshold",),
         "Clamp_$S(x, -a, a) > 0 ? Clamp_$S(x, -a, a) + log1p$m(Exp_$S(-Abs_$S(Clamp_$S(x, -a, a))))"

@@ -240,7 +240,7 @@ for _s in ("f32", "f64"):
 static inline {_t} scale_at_{_s}({_t} x, double scale, double bias) {{
   {_t} s = ({_t})scale, b = ({_t})bias;
   if (b == 0) return x * s;
-  return s == 1 ? x + b : x * s + b;
+  return s == 1 ? x + b : MAD{_m}(x, s, b);
 }}
 """,
     )

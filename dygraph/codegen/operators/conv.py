@@ -116,6 +116,7 @@ static int conv2d_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t g
   int32_t node;
   void *room;
   int plain;
+  (void)PIXELS;
   TRY(need(x, $E));
   TRY(need(f, $E));
   CHECK(f->rank == 4 && groups > 0, BAD_SHAPE);
@@ -134,7 +135,11 @@ static int conv2d_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t g
   k = in * w.kernel[0] * w.kernel[1];
   plain = !last && k == in && w.stride[0] == 1 && w.stride[1] == 1 && !w.before[0] &&
           !w.before[1] && !w.after[0] && !w.after[1];
+#ifdef ORDERED
+  step = pixels;
+#else
   step = pixels < PIXELS ? pixels : PIXELS;
+#endif
   CHECK(k == 0 || step + out < MOST / k, BAD_SHAPE);
   TRY(take(c, (plain ? 0 : step * (k + (last ? out : 0))) * (int64_t)sizeof($T), 1, &node, &room));
   if (t.data && t.count > 0 && room && !c->dry) {
@@ -342,7 +347,13 @@ def _pair(call, name):
     return given
 
 
-@operator("conv2d", "depthwise_conv2d")
+def _why(e, call):
+    if call.has("Bias"):
+        return "with Bias"
+    return "with data_format NHWC" if call.attr("data_format") == "NHWC" else None
+
+
+@operator("conv2d", "depthwise_conv2d", exact=_why)
 def conv2d(e, call):
     x, f, y = call.input("Input"), call.input("Filter"), call.output("Output")
     if call.has("ResidualData"):
@@ -378,7 +389,12 @@ def conv2d_transpose(e, call):
     _bias(e, call, y, last)
 
 
-@operator("pool2d", exact=lambda e, call: None if call.attr("pooling_type") == "max" else "its sums")
+def _adaptive(e, call):
+    adaptive = call.attr("global_pooling") or call.attr("adaptive")
+    return "averages of adaptive windows" if adaptive and call.attr("pooling_type") == "avg" else None
+
+
+@operator("pool2d", exact=_adaptive)
 def pool2d(e, call):
     x, y = call.input("X"), call.output("Out")
     dtype = floats(call, x)

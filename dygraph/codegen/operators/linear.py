@@ -10,6 +10,7 @@ function(
     """
 /* c = alpha a b, a [m, k] at a[i * ai + p * ap], b [k, n] at b[p * bp + j * bj]; every element is
    the sum over p in order. */
+#ifndef ORDERED
 static void gemm_rows_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai,
                          int64_t ap, const $T *b, int64_t bp, $T *c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i) { /* rows of b one after the other */
@@ -44,7 +45,8 @@ static void gemm_rows_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a,
     }
   }
 }
-#ifdef LANES_$S
+#endif
+#if defined(LANES_$S)
 /* 6 rows of two vectors each, which stay in registers. */
 static inline void gemm_tile_$S(int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
                                 const $T *b, int64_t bp, $T *c, int64_t ldc) {
@@ -63,6 +65,81 @@ static inline void gemm_tile_$S(int64_t k, $T alpha, const $T *a, int64_t ai, in
   }
 }
 #endif
+#ifdef ORDERED
+/* The sums of gemm.cc of the library, for its sizes: in order, in blocks of 256, or in lanes. */
+static $T ordered_dot_$S(int64_t k, const $T *x, const $T *v, int64_t step) {
+  enum { LANES = 32 / (int)sizeof($T) };
+  $T acc[4][LANES], total;
+  int64_t p = 0;
+  memset(acc, 0, sizeof acc);
+  for (; p + 4 * LANES <= k; p += 4 * LANES) {
+    for (int u = 0; u < 4; ++u) {
+      for (int l = 0; l < LANES; ++l) {
+        acc[u][l] = $MAD(x[p + u * LANES + l], v[(p + u * LANES + l) * step], acc[u][l]);
+      }
+    }
+  }
+  for (; p + LANES <= k; p += LANES) {
+    for (int l = 0; l < LANES; ++l) acc[0][l] = $MAD(x[p + l], v[(p + l) * step], acc[0][l]);
+  }
+  for (int l = 0; l < LANES; ++l) acc[0][l] = (acc[0][l] + acc[1][l]) + (acc[2][l] + acc[3][l]);
+  for (int width = LANES / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) acc[0][l] += acc[0][l + width];
+  }
+  total = acc[0][0];
+  while (k - p >= LANES / 2) { /* half a vector is multiplied first and then added */
+    for (int l = 0; l < LANES / 2; ++l, ++p) {
+      $T term = x[p] * v[p * step];
+      total = total + term;
+    }
+  }
+  for (; p < k; ++p) total = $MAD(x[p], v[p * step], total);
+  return total;
+}
+static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
+                    const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
+  int in_order = n == 1 || (m == 1 && bj == 1) || (m * n * k <= 48 * 48 * 48 && k * n <= 64 * 64);
+  int64_t depth = in_order ? k : 256;
+  if (m <= 0 || n <= 0) return;
+  if ((n == 1 && ap == 1) || (m == 1 && bp == 1 && bj != 1)) {
+    for (int64_t i = 0; i < m * n; ++i) {
+      $T sum = n == 1 ? ordered_dot_$S(k, a + i * ai, b, bp) : ordered_dot_$S(k, b + i * bj, a, ap);
+      c[n == 1 ? i * ldc : i] = alpha * sum;
+    }
+    return;
+  }
+  for (int64_t i = 0; i < m; ++i) {
+    if (k == 0) {
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = 0;
+    }
+    for (int64_t p0 = 0; p0 < k; p0 += depth) {
+      int64_t np = k - p0 < depth ? k - p0 : depth;
+      const $T *x = a + i * ai + p0 * ap, *y = b + p0 * bp;
+      for (int64_t j = 0; j < n; j += 64) {
+        int64_t wide = n - j < 64 ? n - j : 64;
+        $T sum[64], *to = c + i * ldc + j;
+        for (int64_t q = 0; q < wide; ++q) sum[q] = 0;
+        if (bj == 1) {
+          for (int64_t p = 0; p < np; ++p) {
+            const $T *row = y + p * bp + j;
+            $T factor = x[p * ap];
+            for (int64_t q = 0; q < wide; ++q) sum[q] = $MAD(factor, row[q], sum[q]);
+          }
+        } else {
+          for (int64_t q = 0; q < wide; ++q) {
+            const $T *column = y + (j + q) * bj;
+            for (int64_t p = 0; p < np; ++p) sum[q] = $MAD(x[p * ap], column[p * bp], sum[q]);
+          }
+        }
+        for (int64_t q = 0; q < wide; ++q) {
+          $T value = alpha * sum[q];
+          to[q] = p0 == 0 ? value : value + to[q];
+        }
+      }
+    }
+  }
+}
+#else
 static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
                     const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
   int64_t j = 0;
@@ -88,6 +165,7 @@ static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int6
 #endif
   if (j < n) gemm_rows_$S(m, n - j, k, alpha, a, ai, ap, b + j, bp, c + j, ldc);
 }
+#endif
 """,
 )
 for _s, _t in (("f32", "float"), ("f64", "double")):
@@ -117,7 +195,7 @@ function(
 function(
     "dot",
     """
-static inline $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
+LOCAL $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
   $T lane[16], sum;
   int64_t p = 0;
   if (ap != 1 || bp != 1) {
@@ -171,7 +249,7 @@ def floats(call, *slots):
     return types.pop()
 
 
-@operator("mul")
+@operator("mul", exact=True)
 def mul(e, call):
     x, y, out = call.input("X"), call.input("Y"), call.output("Out")
     dtype = floats(call, x, y)
@@ -258,7 +336,13 @@ static int matmul_$S(Ctx *c, const Value *x, const Value *y, int tx, int ty, $T 
 )
 
 
-@operator("matmul", "matmul_v2", "bmm")
+def _panels(e, call):
+    """The library has another order for a float64 product with a transposed right side."""
+    ty = call.attr("transpose_Y", call.attr("trans_y", False))
+    return "of float64 with a transposed Y" if ty and call.input("X").dtype == "float64" else None
+
+
+@operator("matmul", "matmul_v2", "bmm", exact=_panels)
 def matmul(e, call):
     x, y, out = call.input("X"), call.input("Y"), call.output("Out")
     dtype = floats(call, x, y)

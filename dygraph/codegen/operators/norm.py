@@ -60,7 +60,7 @@ if (inner == 1) {
     sum += e;
   }
 }
-if (Total) Total[i] = m + Log_$S(sum);
+if (Total) Total[i] = m + (inner == 1 ? LogOne_$S(sum) : Log_$S(sum));
 sum = 1 / sum;
 for (int64_t j = 0; j < size; ++j) y[j * inner] *= sum;
 """,
@@ -75,7 +75,7 @@ $T *y = Y + i / inner * size * inner + i % inner, sum = 0, m;
 if (inner == 1) {
   m = RowMax_$S(x, size);
   for (int64_t j = 0; j < size; ++j) y[j] = ExpBelowZero_$S(x[j] - m);
-  sum = Log_$S(RowSum_$S(y, size));
+  sum = LogOne_$S(RowSum_$S(y, size));
 } else {
   m = x[0];
   for (int64_t j = 1; j < size; ++j) m = x[j * inner] > m ? x[j * inner] : m;
@@ -130,10 +130,10 @@ static inline void Moments_$S(const $T *x, int64_t n, $T shift, double *first, d
         b[k] += b[k + step];
       }
     }
-    for (; i < end; ++i) {
-      $T d = x[i] - shift;
+    for (int64_t whole = i + (end - i) / 4 * 4; i < end; ++i) { /* fours are squared first */
+      $T d = x[i] - shift, square = d * d;
       a[0] += d;
-      b[0] = $MAD(d, d, b[0]);
+      b[0] = i < whole ? b[0] + square : $MAD(d, d, b[0]);
     }
     *first += (double)a[0];
     *second += (double)b[0];

@@ -5,7 +5,7 @@ from dygraph.codegen.lod import own_lod
 from dygraph.codegen.operators.create import dtype_of
 from dygraph.codegen.operators.linear import floats
 from dygraph.codegen.operators.shape import open_ints, typed
-from dygraph.codegen.registry import FLOATS, INTS, NUMBERS, SUFFIX, function, operator
+from dygraph.codegen.registry import FLOATS, INTS, NUMBERS, SUFFIX, function, kernel, operator
 
 function(
     "last_level",
@@ -150,6 +150,16 @@ static int sequence_pool_$S(Ctx *c, const Value *x, Value *y, Value *index, int 
 }
 """,
 )
+kernel(
+    "sequence_softmax_rows",
+    "const $T *X, $T *Y, int64_t length",
+    """
+$T top = X[i], sum = 0;
+for (int64_t j = 0; j < length; ++j) top = X[j * n + i] > top ? X[j * n + i] : top;
+for (int64_t j = 0; j < length; ++j) sum += Y[j * n + i] = Exp_$S(X[j * n + i] - top);
+for (int64_t j = 0; j < length; ++j) Y[j * n + i] /= sum;
+""",
+)
 function(
     "sequence_softmax",
     """
@@ -164,7 +174,7 @@ static int sequence_softmax_$S(Ctx *c, const Value *x, Value *y) {
   for (int64_t s = 0; t.data && s < n; ++s) {
     int64_t length = offsets[s + 1] - offsets[s], at = offsets[s] * width;
     if (length > 0) {
-      softmax_rows_$S(width, (const $T *)x->data + at, ($T *)t.data + at, NULL, length, width);
+      sequence_softmax_rows_$S(width, (const $T *)x->data + at, ($T *)t.data + at, length);
     }
   }
   t.lod = x->lod;
@@ -732,7 +742,7 @@ def lod_reset(e, call):
            int(call.attr("append")))  # fmt: skip
 
 
-@operator("sequence_conv")
+@operator("sequence_conv", exact=True)
 def sequence_conv(e, call):
     x, f, out = call.input("X"), call.input("Filter"), call.output("Out")
     dtype = floats(call, x, f)
