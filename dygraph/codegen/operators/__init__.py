@@ -1,0 +1,1 @@
+"""Emitters of operators, one module for each family of csrc/operators."""
