@@ -247,6 +247,7 @@ class _Writer:
         emit_block(self.block, self.problems)
         self.refuse()
         outputs = self.outputs(names)
+        self.refuse()
         graph = self.block.graph("dygraph", inputs, outputs)
         used = {o.name for o in outputs}
         for node in graph.node:
@@ -273,6 +274,11 @@ class _Writer:
             self.model.reserve(name)
         for name in self.feeds:
             variable = self.program.global_block().var(name)
+            try:
+                kind = type_of(variable.dtype)
+            except Refused as error:
+                self.problems.append(f"the input '{name}': {error}")
+                continue
             sizes = getattr(variable.desc, "size_names", None) or []
             shape = [
                 n if n >= 0 else (sizes[i] if i < len(sizes) and sizes[i] else f"{name}.{i}")
@@ -292,7 +298,7 @@ class _Writer:
                     )
                 self.model.reserve(lengths)
             self.block.set(name, name, lengths)
-            found.append(helper.make_tensor_value_info(name, type_of(variable.dtype), shape))
+            found.append(helper.make_tensor_value_info(name, kind, shape))
             if lengths:
                 found.append(
                     helper.make_tensor_value_info(
@@ -313,13 +319,17 @@ class _Writer:
         last = Call(self.block, _Identity())
         for variable_name, name in zip(self.fetches, names, strict=True):
             variable = self.program.global_block().var(variable_name)
-            value = self.block.get(variable_name)
+            try:
+                value, kind = self.block.get(variable_name), type_of(variable.dtype)
+            except Refused as error:
+                self.problems.append(f"the output '{variable_name}': {error}")
+                continue
             lengths = self.block.find(variable_name, "lengths")
             self.give(last, value, name)
             shape = None if variable.shape is None else [
                 n if n >= 0 else f"{name}.{i}" for i, n in enumerate(variable.shape)
             ]  # fmt: skip
-            found.append(helper.make_tensor_value_info(name, type_of(variable.dtype), shape))
+            found.append(helper.make_tensor_value_info(name, kind, shape))
             if lengths:
                 self.give(last, lengths, f"{name}.lengths")
                 found.append(

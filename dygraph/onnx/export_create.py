@@ -158,9 +158,8 @@ def _position_encoding(c):
     else:
         c.require(c.rank() == 3, "it takes [batch, time, D] or rows with LoD")
         steps = c.range(c.size(c.x, 1, c.dims()))
-    powers = 10000.0 ** (np.arange(half) / max(half - 1, 1))
-    angle = c.Div(c.Unsqueeze(c.cast(steps, "float64"), axes=[1]), powers[None])
-    # In float64 beside Sin and Cos, which runtimes have in float32 alone for some types.
+    rate = 10000.0 ** (-np.arange(half) / (half - 1)) if half > 1 else np.array([1e-4])
+    angle = c.Mul(c.Unsqueeze(c.cast(steps, "float64"), axes=[1]), rate[None])
     code = c.Concat(c.Sin(angle), c.Cos(angle), axis=1)
     code = c.cast(code, c.dtype)
     return c.Add(c.Mul(c.x, c.attr("alpha")), c.Mul(code, c.attr("beta")))

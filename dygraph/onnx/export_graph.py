@@ -70,6 +70,7 @@ class Model:
     def __init__(self, opset, read_weight=None):
         self.opset, self.read_weight = opset, read_weight
         self.names, self.constants, self.known = set(), {}, {}
+        self.integers = {}  # of floats that stand for whole numbers: these
         self.counts = {}
 
     def reserve(self, name):

@@ -38,7 +38,8 @@ for _type in ("nearest", "linear", "bilinear", "trilinear", "bicubic"):
 def _scales(c, axes):
     if c.has("Scale"):
         array = c.array(c["Scale"])
-        c.require(array is not None, "its scale must be a constant")
+        if array is None:
+            return _open_scales(c, axes)
         given = [float(v) for v in array.reshape(-1)]
     else:
         given = c.attr("scale")
@@ -48,8 +49,21 @@ def _scales(c, axes):
     return given * axes if len(given) == 1 else given
 
 
+def _open_scales(c, axes):
+    """Values of one float32 each."""
+    value = c.Reshape(c.cast(c["Scale"], "float32"), np.array([-1]))
+    dims = c.dims("Scale")
+    c.require(-1 not in dims, "the number of scales is open")
+    if int(np.prod(dims)) == 1:
+        return [value] * axes
+    return [c.slice(value, [i], [i + 1], [0]) for i in range(axes)]
+
+
 def _scaled(c, size, scale):
     """floor(size * scale) in float32."""
+    if isinstance(scale, str):
+        size = c.cast(c.vector([size]), "float32")
+        return c.cast(c.Floor(c.Mul(size, scale)), "int64")
     if isinstance(size, int):
         return int(np.float32(size) * np.float32(scale))
     if float(scale).is_integer():
@@ -73,7 +87,10 @@ def _by_resize(c, x, sizes, out, kind, steps):
         x = c.Unsqueeze(x, axes=[2])
     middle = [1] if flat else []
     if steps:
-        ratios = np.array([1, 1, *middle, *steps], np.float32)
+        if isinstance(steps[0], str):
+            ratios = c.Concat(np.ones(2 + len(middle), np.float32), *steps, axis=0)
+        else:
+            ratios = np.array([1, 1, *middle, *steps], np.float32)
         made = c.Resize(x, None, ratios, **attributes)
     else:
         full = c.vector([*sizes[:2], *middle, *out])
@@ -106,10 +123,13 @@ def _nearest(c, x, sizes, out, steps):
             top = c.Add(c.Mul(c.Mul(places, np.array([2])), c.Sub(size, np.array([1]))), over)
             index = c.Div(top, c.Mul(over, np.array([2])))
             index = c.Where(c.Greater(count, np.array([1])), index, np.array([0]))
-        elif steps and not float(steps[i]).is_integer():
-            step = c.scalar(1.0 / float(np.float32(steps[i])), "float64")
+        elif steps and (isinstance(steps[i], str) or not float(steps[i]).is_integer()):
+            if isinstance(steps[i], str):
+                given = c.cast(steps[i], "float64")
+            else:
+                given = c.scalar(float(np.float32(steps[i])), "float64")
+            step = c.Div(c.scalar(1.0, "float64"), given)
             exact = c.Div(c.cast(count, "float64"), c.cast(size, "float64"))
-            given = c.scalar(float(np.float32(steps[i])), "float64")
             off = c.Abs(c.Sub(c.Div(given, exact), c.scalar(1.0, "float64")))
             by_step = c.cast(c.Floor(c.Mul(c.cast(places, "float64"), step)), "int64")
             by_size = c.Div(c.Mul(places, size), count)

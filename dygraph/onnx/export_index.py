@@ -68,14 +68,18 @@ def _put_along_axis(c):
     axis = c.attr("Axis") % c.rank("Input")
     how = c.attr("Reduce")
     c.require(how in _REDUCE, f"Reduce {how}")
-    c.require(c.attr("Include_self") or how == "assign", "Include_self=False")
     c.require(-1 not in c.dims("Index"), "whether Index repeats is open")
     mode = _REDUCE[how]
     c.require(mode not in ("min", "max") or c.opset >= 18, "it needs opset 18")
     index = _full_index(c, axis)
     value = c["Value"]
-    value = c.Expand(value, c.Shape(index)) if c.rank("Value") else c.Expand(value, c.Shape(index))
-    return c.ScatterElements(c["Input"], index, value, axis=axis, reduction=mode)
+    value, start = c.Expand(value, c.Shape(index)), c["Input"]
+    if mode != "none" and not c.attr("Include_self"):
+        neutral = {"add": 0, "mul": 1, "min": float("inf"), "max": float("-inf")}[mode]
+        c.require(c.floating or mode in ("add", "mul"), "Include_self=False for integers")
+        clear = c.Expand(c.scalar(neutral), c.Shape(index))
+        start = c.ScatterElements(start, index, clear, axis=axis)
+    return c.ScatterElements(start, index, value, axis=axis, reduction=mode)
 
 
 @operator("index_add")
@@ -100,7 +104,7 @@ def _index_put(c):
         zero = c.Mul(parts[i], c.scalar(0, "int64"))
         shape = zero if shape is None else c.Add(shape, zero)
     goal = c.Shape(shape)
-    index = c.Concat(*(c.Unsqueeze(c.Expand(p, goal), axes=[rank]) for p in parts), axis=rank)
+    index = c.Concat(*(c.Unsqueeze(c.Add(p, shape), axes=[rank]) for p in parts), axis=rank)
     rest = c.vector(c.sizes("x")[len(parts) :])
     value = c.Expand(c["value"], c.Concat(goal, rest, axis=0))
     return c.ScatterND(
@@ -177,6 +181,9 @@ def _where(c):
 @operator("where_index")
 def _where_index(c):
     x = c.x if c.dtype == "bool" else c.cast(c.x, "bool")
+    if c.rank() == 0:  # a position of no numbers, or none
+        count = c.Reshape(c.cast(x, "int64"), np.array([1]))
+        return c.full([count, 0], 0, "int64")
     return c.Transpose(c.NonZero(x), perm=[1, 0])
 
 

@@ -123,11 +123,35 @@ def _multi_dot(c):
 @operator("einsum")
 def _einsum(c):
     equation = c.attr("equation").replace(" ", "")
-    if "->" not in equation:
-        letters = [x for x in equation if x.isalpha()]
-        once = sorted(x for x in set(letters) if letters.count(x) == 1)
-        equation += "->" + ("..." if "..." in equation else "") + "".join(once)
-    return {"Out": c.Einsum(*c.list("Operands"), equation=equation)}
+    given, _, result = equation.partition("->")
+    terms = given.split(",")
+    ranks = [c.rank("Operands", i) for i in range(len(terms))]
+    hidden = [r - len(t.replace("...", "")) for r, t in zip(ranks, terms, strict=True)]
+    # '...' as letters, since terms may have it of different ranks.
+    free = [x for x in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if x not in equation]
+    most = max([h for h, t in zip(hidden, terms, strict=True) if "..." in t], default=0)
+    letters = "".join(free[:most])
+    terms = [
+        t.replace("...", letters[most - h :] if "..." in t else "")
+        for t, h in zip(terms, hidden, strict=True)
+    ]
+    if "->" in equation:
+        result = result.replace("...", letters)
+    else:
+        all_letters = given.replace("...", "").replace(",", "")
+        result = letters + "".join(sorted(x for x in set(all_letters)
+                                          if all_letters.count(x) == 1))  # fmt: skip
+    values = c.list("Operands")
+    sizes = {}
+    for i, term in enumerate(terms):
+        for letter, n in zip(term, c.dims("Operands", i), strict=True):
+            sizes.setdefault(letter, set()).add(n)
+    for i, term in enumerate(terms):  # sizes of one that repeat along another operand's
+        dims = c.dims("Operands", i)
+        gone = [k for k, x in enumerate(term) if dims[k] == 1 and len(sizes[x]) > 1]
+        values[i] = c.squeeze(values[i], gone)
+        terms[i] = "".join(x for k, x in enumerate(term) if k not in gone)
+    return {"Out": c.Einsum(*values, equation=",".join(terms) + "->" + result)}
 
 
 @operator("bilinear_tensor_product")
@@ -196,9 +220,11 @@ def _squared_mat_sub(c):
 @operator("fusion_repeated_fc_relu")
 def _repeated_fc(c):
     x = c["X"] if c.rank("X") == 2 else c.Flatten(c["X"], axis=1)
+    made = []
     for weight, bias in zip(c.list("W"), c.list("Bias"), strict=True):
         x = c.Relu(c.Add(c.MatMul(x, weight), c.Reshape(bias, np.array([-1]))))
-    return {"Out": x}
+        made.append(x)
+    return {"ReluOut": made[:-1], "Out": x}
 
 
 @operator("matrix_power")

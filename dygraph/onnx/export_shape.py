@@ -183,6 +183,10 @@ def _expand_v2(c):
     extra = len(shape) - c.rank("X")
     sizes = c.sizes("X")
     full = [sizes[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(shape)]
+    for i, n in enumerate(full):
+        if isinstance(n, str) and n in shape:  # only a run knows whether it is -1
+            own = c.vector([sizes[i - extra] if i >= extra else 1])
+            full[i] = c.Where(c.Equal(n, np.array([-1])), own, n)
     return c.Expand(c["X"], c.vector(full))
 
 
@@ -200,10 +204,9 @@ def _tile(c):
 def _broadcast_tensors(c):
     values = c.list("X")
     shape = None
-    for i, value in enumerate(values):
-        one = c.full(c.sizes("X", i), 1, "int32")
+    for value in values:
+        one = c.Expand(c.scalar(1, "int32"), c.Shape(value))
         shape = one if shape is None else c.Mul(shape, one)
-        del value
     goal = c.Shape(shape)
     return {"Out": [c.Expand(v, goal) for v in values]}
 
@@ -408,7 +411,7 @@ def _repeat_interleave(c):
         tiles = [1] * (len(sizes) + 1)
         tiles[axis + 1] = times
         joined = [*sizes[:axis], c.times([sizes[axis], times]), *sizes[axis + 1 :]]
-        return c.Reshape(c.Tile(wide, np.array(tiles)), c.vector(joined))
+        return c.reshape(c.Tile(wide, np.array(tiles)), joined)
     times = c.cast(c["RepeatsTensor"], "int64")
     ends = c.CumSum(times, c.scalar(0, "int64"))
     total = c.ReduceSum(times, keepdims=1, axes=[0])
