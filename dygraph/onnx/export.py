@@ -1,6 +1,5 @@
 """`export`: a layer, a function or a program as an ONNX file."""
 
-import contextlib
 import importlib
 import os
 import pkgutil
@@ -225,7 +224,7 @@ class _Writer:
         self.feeds, self.fetches = feeds, fetches
         self.model = Model(opset, self.read_weight)
         self.block = Block(self.model, program.global_block())
-        self.problems = []
+        self.problems, self.given = [], set()
 
     def read_weight(self, name):
         """The value of a persistable variable in the scope; None where there is none."""
@@ -316,7 +315,6 @@ class _Writer:
 
     def outputs(self, names):
         found = []
-        last = Call(self.block, _Identity())
         for variable_name, name in zip(self.fetches, names, strict=True):
             variable = self.program.global_block().var(variable_name)
             try:
@@ -325,31 +323,33 @@ class _Writer:
                 self.problems.append(f"the output '{variable_name}': {error}")
                 continue
             lengths = self.block.find(variable_name, "lengths")
-            self.give(last, value, name)
+            self.give(value, name)
             shape = None if variable.shape is None else [
                 n if n >= 0 else f"{name}.{i}" for i, n in enumerate(variable.shape)
             ]  # fmt: skip
             found.append(helper.make_tensor_value_info(name, kind, shape))
             if lengths:
-                self.give(last, lengths, f"{name}.lengths")
+                self.give(lengths, f"{name}.lengths")
                 found.append(
                     helper.make_tensor_value_info(f"{name}.lengths", onnx.TensorProto.INT64, [None])
                 )
         return found
 
-    def give(self, call, value, name):
+    def give(self, value, name):
         """Let the output `name` be this value: the node that makes it gets the name."""
-        for node in reversed(self.block.nodes):
-            if value in node.output and value not in self.feeds and value not in self.fetches:
-                readers = [n for n in self.block.nodes if value in used_by(n)]
-                if not readers:
-                    node.output[list(node.output).index(value)] = name
-                    for variable, held in self.block.values.items():
-                        if held == value:
-                            self.block.values[variable] = name
-                    return
-                break
-        self.block.nodes.append(helper.make_node("Identity", [value], [name]))
+        maker = None
+        if value not in self.feeds and value not in self.given:
+            maker = next((n for n in self.block.nodes if value in n.output), None)
+            read = any(value in used_by(n) for n in self.block.nodes)
+            maker = None if read or value in self.block.lengths.values() else maker
+        self.given.add(name)
+        if maker is None:
+            self.block.nodes.append(helper.make_node("Identity", [value], [name]))
+            return
+        maker.output[list(maker.output).index(value)] = name
+        for variable, held in self.block.values.items():
+            if held == value:
+                self.block.values[variable] = name
 
     def find_unknown(self):
         """Note operators without an emitter, in all blocks."""
@@ -365,16 +365,6 @@ class _Writer:
                 f"onnx.export: ONNX (opset {self.model.opset}) must have a form of each operator, "
                 f"but not of these {len(listed)}: " + "; ".join(listed)
             )
-
-
-class _Identity:
-    """Stands for an operator where nodes are written that belong to none."""
-
-    type, inputs, outputs = "assign", {}, {}
-
-    @staticmethod
-    def has_attr(name):
-        return False
 
 
 def _line(op):
@@ -417,11 +407,9 @@ def emit(block, op):
 
 def _stand_in(block, op):
     """After a refusal: values for the outputs, so that the operators behind are looked at too."""
-    with contextlib.suppress(Refused):
-        call = Call(block, _Identity())
-        for names in op.outputs.values():
-            for name in names:
-                block.set(name, call.model.constant(np.zeros([0], np.float32)))
+    for names in op.outputs.values():
+        for name in names:
+            block.set(name, block.model.name("refused"))
 
 
 # The file -----------------------------------------------------------------------------------------

@@ -331,9 +331,7 @@ def _close(c):
         return c.scalar(float(c.attr(attr)), "float64")
 
     wide_x, wide_y = c.cast(x, "float64"), c.cast(y, "float64")
-    most = c.Add(
-        tolerance("Atol", "atol"), c.Mul(tolerance("Rtol", "rtol"), c.Abs(wide_y))
-    )
+    most = c.Add(tolerance("Atol", "atol"), c.Mul(tolerance("Rtol", "rtol"), c.Abs(wide_y)))
     infinite = c.Or(c.IsInf(wide_x), c.IsInf(wide_y))
     near = c.LessOrEqual(c.Abs(c.Sub(wide_x, wide_y)), most)
     found = c.Or(c.And(infinite, c.Equal(wide_x, wide_y)), c.And(c.Not(infinite), near))
@@ -474,5 +472,3 @@ def _fused_elementwise(c):
         return {"Out": c.node(pair[first], x, inner), "IntermediateOut": inner}
     inner = c.node(pair[second], x, y)
     return {"Out": unary(first, inner), "IntermediateOut": inner}
-
-

@@ -1,10 +1,10 @@
 """Branches and loops: If, Loop and Scan; arrays as ONNX's sequences."""
 
 import numpy as np
-import onnx
-from onnx import helper
 
+import onnx
 from dygraph.onnx.export_graph import Block, Call, Refused, operator, type_of
+from onnx import helper
 
 
 def writes_of(program, index):
@@ -121,8 +121,8 @@ def _while(c):
         helper.make_tensor_value_info(again, onnx.TensorProto.BOOL, []),
         *(body.info(v, n) for v, n in zip(before, names, strict=True)),
     ]
-    go_on = call.Identity(condition_of(call, body.block.get(condition)))
-    after = [call.Identity(body.block.get(n)) for n in names]
+    go_on = call.copy(condition_of(call, body.block.get(condition)))
+    after = [call.copy(body.block.get(n)) for n in names]
     outputs = [
         helper.make_tensor_value_info(go_on, onnx.TensorProto.BOOL, []),
         *(body.info(v, n) for v, n in zip(after, names, strict=True)),
@@ -155,15 +155,13 @@ def _conditional(c):
     call = body.call
     other = Block(c.model, body.block.program, c.block)
     other_call = Call(other, c.op)
-    then = [call.Identity(body.block.get(n)) for n in names]
-    rest = [other_call.Identity(v) for v in starts]
+    then = [call.copy(body.block.get(n)) for n in names]
+    rest = [other_call.copy(v) for v in starts]
     graphs = [
         block.graph("branch", [], [body.info(v, n) for v, n in zip(values, names, strict=True)])
         for block, values in ((body.block, then), (other, rest))
     ]
-    made = c.If(
-        condition, outputs=len(names), then_branch=graphs[0], else_branch=graphs[1]
-    )
+    made = c.If(condition, outputs=len(names), then_branch=graphs[0], else_branch=graphs[1])
     for name, value in zip(names, made if len(names) > 1 else [made], strict=True):
         lengths = body.block.find(name, "lengths")
         c.block.set(name, value, lengths if lengths == c.block.find(name, "lengths") else None)
@@ -179,7 +177,7 @@ def _select_input(c):
         graphs = []
         for value in (values[number], found):
             block = Block(c.model, c.block.program, c.block)
-            inner = Call(block, c.op).Identity(value)
+            inner = Call(block, c.op).copy(value)
             info = helper.make_tensor_value_info(inner, type_of(c.dtype_of("X", number)), None)
             graphs.append(block.graph("branch", [], [info]))
         found = c.If(hit, then_branch=graphs[0], else_branch=graphs[1])
@@ -206,8 +204,8 @@ def _recurrent(c):
         block.set(name, value)
         infos.append(body.info(value, name))
     body.fill()
-    after = [call.Identity(block.get(n)) for n in states]
-    made = [call.Identity(block.get(n)) for n in outputs]
+    after = [call.copy(block.get(n)) for n in states]
+    made = [call.copy(block.get(n)) for n in outputs]
     ends = [body.info(v, n) for v, n in zip([*after, *made], [*states, *outputs], strict=True)]
     graph = block.graph("step", infos, ends)
     reverse = int(bool(c.attr("reverse")))
@@ -273,6 +271,7 @@ def _write(c):
 
 @operator("read_from_array")
 def _read(c):
+    c.require(not c.has("X_W"), "elements that were never written")
     return {"Out": c.SequenceAt(c["X"], place(c))}
 
 

@@ -98,6 +98,7 @@ def _deformable_conv(c):
     c.require(c.opset >= 19, "it needs opset 19")
     pads = list(c.attr("paddings"))
     kernel = c.dims("Filter")[2:]
+    kernel = None if -1 in kernel else kernel
     mask = c["Mask"] if c.op.type == "deformable_conv" else None
     return c.DeformConv(
         c["Input"], c["Filter"], c["Offset"], None, mask, strides=list(c.attr("strides")),

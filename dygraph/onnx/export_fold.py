@@ -1,6 +1,7 @@
 """Nodes whose operands are constants, computed by NumPy while a model is written."""
 
 import numpy as np
+
 from onnx import helper
 
 _MOST = 1 << 28  # bytes of a result

@@ -14,11 +14,11 @@ Nodes all of whose operands are constants are computed here, so shapes and weigh
 import functools
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
+import onnx
 from dygraph import _core
 from dygraph.onnx import export_fold
+from onnx import TensorProto, helper, numpy_helper
 
 __all__ = ["EMITTERS", "Block", "Call", "Model", "Refused", "operator", "type_of"]
 
@@ -350,7 +350,18 @@ class Call:
         self.block.nodes.append(helper.make_node(type, operands, names, **attributes))
         return names[0] if outputs == 1 else names
 
+    def Identity(self, value):
+        """The value itself: values never change, so no node is needed."""
+        return self.value(value)
+
+    def copy(self, value):
+        """A node that hands a value on, as outputs of subgraphs need."""
+        name = self.model.name(self.op.type)
+        self.block.nodes.append(helper.make_node("Identity", [value], [name]))
+        return name
+
     def cast(self, value, dtype):
+        """The value in another element type."""
         return self.Cast(value, to=type_of(dtype))
 
     # Shapes ---------------------------------------------------------------------------------------

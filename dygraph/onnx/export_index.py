@@ -107,9 +107,7 @@ def _index_put(c):
     index = c.Concat(*(c.Unsqueeze(c.Add(p, shape), axes=[rank]) for p in parts), axis=rank)
     rest = c.vector(c.sizes("x")[len(parts) :])
     value = c.Expand(c["value"], c.Concat(goal, rest, axis=0))
-    return c.ScatterND(
-        c["x"], index, value, reduction="add" if c.attr("accumulate") else "none"
-    )
+    return c.ScatterND(c["x"], index, value, reduction="add" if c.attr("accumulate") else "none")
 
 
 @operator("scatter")

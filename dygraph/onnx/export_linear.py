@@ -334,5 +334,3 @@ def _trace(c):
 
     line = diagonal(c, c.x, c.attr("offset"), c.attr("dim1"), c.attr("dim2"))
     return c.ReduceSum(line, axes=[c.rank() - 2], keepdims=0)
-
-

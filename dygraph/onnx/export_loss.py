@@ -87,9 +87,7 @@ def _sigmoid_cross_entropy(c):
 def _bce_loss(c):
     x, label = c["X"], c["Label"]
     log = lambda v: c.Max(c.Log(v), -100.0)  # noqa: E731
-    return c.Neg(
-        c.Add(c.Mul(label, log(x)), c.Mul(c.Sub(1.0, label), log(c.Sub(1.0, x))))
-    )
+    return c.Neg(c.Add(c.Mul(label, log(x)), c.Mul(c.Sub(1.0, label), log(c.Sub(1.0, x)))))
 
 
 @operator("log_loss")

@@ -1,10 +1,10 @@
 """Recurrent networks as LSTM, GRU and RNN of ONNX; what these lack as Scan."""
 
 import numpy as np
-from onnx import helper
 
 from dygraph.onnx.export_graph import Block, Call, operator, type_of
 from dygraph.onnx.export_sequence import padded, unpadded
+from onnx import helper
 
 _ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "identity": "Affine"}
 
@@ -160,12 +160,14 @@ def scan(c, states, inputs, body, reverse=False):
     before = [c.model.name("state") for _ in states]
     elements = [c.model.name("step") for _ in inputs]
     after, outputs = body(inner, before, elements)
-    after, outputs = ([inner.Identity(v) for v in values] for values in (after, outputs))
+    after, outputs = ([inner.copy(v) for v in values] for values in (after, outputs))
     kind = type_of(c.dtype)
 
     def infos(names, kinds=None):
         kinds = kinds or [kind] * len(names)
-        return [helper.make_tensor_value_info(n, k, None) for n, k in zip(names, kinds, strict=True)]
+        return [
+            helper.make_tensor_value_info(n, k, None) for n, k in zip(names, kinds, strict=True)
+        ]
 
     kinds = [kind] * (len(states) + len(inputs) - 1) + [type_of("bool")]
     graph = block.graph("step", infos([*before, *elements], kinds), infos([*after, *outputs]))
@@ -240,9 +242,7 @@ def _lstm_scan(c, rows, lengths, size, weight, flat):
 def _lstmp(c):
     lengths, (size, narrow) = c.lengths("Input"), c.fixed("ProjWeight")
     flat = c.Reshape(c["Bias"], np.array([-1]))
-    first = [
-        c[s] if c.has(s) else zeros(c, lengths, n) for s, n in (("H0", narrow), ("C0", size))
-    ]
+    first = [c[s] if c.has(s) else zeros(c, lengths, n) for s, n in (("H0", narrow), ("C0", size))]
     clip = c.attr("proj_clip")
 
     def step(inner, before, x):

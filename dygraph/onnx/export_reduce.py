@@ -257,9 +257,7 @@ def _median(c):
     two = np.array([2])
     low = c.Div(c.Sub(count, np.array([1])), two)
     high = low if c.attr("mode") == "min" else c.Div(count, two)
-    found = c.Mul(
-        c.Add(c.Gather(values, low, axis=rank), c.Gather(values, high, axis=rank)), 0.5
-    )
+    found = c.Mul(c.Add(c.Gather(values, low, axis=rank), c.Gather(values, high, axis=rank)), 0.5)
     nan = any_of(c, c.IsNaN(x), [rank], 1)
     found = c.Where(nan, c.scalar(math.nan), found)
     if c.attr("keepdim"):
@@ -299,9 +297,7 @@ def _histogram(c):
         c.Div(c.Mul(c.Sub(x, number(float(low))), number(float(bins))), number(float(high - low)))
     )
     place = c.Min(place, number(float(bins - 1)))
-    inside = c.And(
-        c.GreaterOrEqual(x, number(float(low))), c.LessOrEqual(x, number(float(high)))
-    )
+    inside = c.And(c.GreaterOrEqual(x, number(float(low))), c.LessOrEqual(x, number(float(high))))
     place = c.Where(inside, place, number(-1.0))
     rows = np.arange(bins, dtype="float64")[:, None]
     hit = c.Equal(rows, c.Unsqueeze(place, axes=[0]))

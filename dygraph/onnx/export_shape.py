@@ -407,6 +407,8 @@ def _repeat_interleave(c):
     sizes = c.sizes("X")
     if not c.has("RepeatsTensor"):
         times = c.attr("Repeats")
+        if not times:
+            return c.slice(c["X"], [0], [0], [axis])
         wide = c.Unsqueeze(c["X"], axes=[axis + 1])
         tiles = [1] * (len(sizes) + 1)
         tiles[axis + 1] = times

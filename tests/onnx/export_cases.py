@@ -51,15 +51,17 @@ class Recorded:
         given = op_test.cast(case.inputs, "float32") if case.supports("float32") else case.inputs
         run = case.run_slots(given, recorder=recorder)
         hidden = {s["name"] for s in case.info()["outputs"] if s["intermediate"] or s["extra"]}
-        made = {n: v for n, v in run.results.items() if v.dtype is not None and n.split("[")[0] not in hidden}
+        made = {
+            n: v
+            for n, v in run.results.items()
+            if v.dtype is not None and n.split("[")[0] not in hidden
+        }
         recording = recorder.finish(list(made.values()))
         self.program = static.Program(recording.program)
         self.feeds, self.fetches = list(recording.feeds), list(recording.fetches)
         self.given = {n: run.variables[n] for n in self.feeds}
         test = self.program.clone(for_test=True)
-        prepared = _core.PreparedProgram(
-            test.desc, _core.Scope(), self.feeds, self.fetches, None
-        )
+        prepared = _core.PreparedProgram(test.desc, _core.Scope(), self.feeds, self.fetches, None)
         self.values = prepared.run(list(self.given.values()), (7, 0))
         self.name = f"{case.op_type} {type(case).__name__}"
         if open_sizes:
