@@ -1,5 +1,6 @@
 """`export`: a layer, a function or a program as an ONNX file."""
 
+import functools
 import importlib
 import os
 import pkgutil
@@ -129,6 +130,7 @@ def written(model, input_spec=None, opset=None, *, feeds=None, fetches=None, sco
     return _Writer(*source, opset).write()
 
 
+@functools.cache
 def _load_families():
     """Import the modules that register emitters."""
     folder = os.path.dirname(__file__)

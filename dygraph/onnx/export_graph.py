@@ -70,6 +70,7 @@ class Model:
     def __init__(self, opset, read_weight=None):
         self.opset, self.read_weight = opset, read_weight
         self.names, self.constants, self.known = set(), {}, {}
+        self.folded = {}  # values of folded nodes, by what these were
         self.integers = {}  # of floats that stand for whole numbers: these
         self.counts = {}
 
@@ -341,14 +342,22 @@ class Call:
         operands = [self.value(o) for o in operands]
         while operands and not operands[-1]:
             operands.pop()
-        if outputs == 1:
-            folded = export_fold.fold(type, [self.array(o) for o in operands], attributes)
+        if outputs == 1 and operands and all(o in self.model.constants for o in operands):
+            folded = self.folded(type, operands, attributes)
             if folded is not None:
-                return self.model.constant(folded)
+                return folded
         names = [self.model.name(self.op.type) for _ in range(outputs)]
         attributes = {k: v for k, v in attributes.items() if v is not None}
         self.block.nodes.append(helper.make_node(type, operands, names, **attributes))
         return names[0] if outputs == 1 else names
+
+    def folded(self, type, operands, attributes):
+        """The constant that a node of constants makes; None where it stays a node."""
+        key = type, tuple(operands), repr(sorted(attributes.items()))
+        if key not in self.model.folded:
+            made = export_fold.fold(type, [self.array(o) for o in operands], attributes)
+            self.model.folded[key] = None if made is None else self.model.constant(made)
+        return self.model.folded[key]
 
     def Identity(self, value):
         """The value itself: values never change, so no node is needed."""

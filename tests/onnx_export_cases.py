@@ -1,4 +1,4 @@
-"""The cases of tests/operators as programs, to export and to run in ONNX Runtime."""
+"""The cases of tests/operators as programs, exported and run in ONNX Runtime."""
 
 import importlib.util
 import sys
@@ -6,11 +6,17 @@ import unittest
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 
 import op_test
 from dygraph import _core, static
+from dygraph.onnx.export import written
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parent
+_METHODS = "test_check_output", "test_auto_forward_float32"
+
+onnxruntime.set_default_logger_severity(4)  # of shapes that differ from those a program knew
 
 
 def all_cases():
@@ -34,13 +40,17 @@ def all_cases():
             yield case
 
 
-_METHODS = "test_check_output", "test_auto_forward_float32"
-
-
 def _below(kind):
     for sub in kind.__subclasses__():
         yield sub
         yield from _below(sub)
+
+
+def case_of(type, inputs, attrs=None):
+    """A case of arrays and attributes alone."""
+    case = op_test.OpTest("check_output")
+    case.op_type, case.inputs, case.attrs, case.outputs = type, inputs, attrs or {}, {}
+    return case
 
 
 class Recorded:
@@ -63,24 +73,15 @@ class Recorded:
         test = self.program.clone(for_test=True)
         prepared = _core.PreparedProgram(test.desc, _core.Scope(), self.feeds, self.fetches, None)
         self.values = prepared.run(list(self.given.values()), (7, 0))
-        self.name = f"{case.op_type} {type(case).__name__}"
         if open_sizes:
             for variable in self.program.global_block().vars.values():
                 if variable.shape:
                     variable.desc.shape = [-1] * len(variable.shape)
 
-    def inputs(self, prefix=""):
-        """{name of an ONNX input: array}."""
-        found = {}
-        for name, variable in self.given.items():
-            found[prefix + name] = variable.numpy()
-            lod = _core.lod(variable)
-            if lod:
-                found[f"{prefix}{name}.lengths"] = np.diff(lod[-1]).astype("int64")
-        return found
-
-    def compare(self, outputs):
-        """The first difference of {name of an ONNX output: array} from the executor's, or None."""
+    def difference(self, opset=20):
+        """Export, check and run it: the first difference from the executor's values, or None."""
+        exported = model_of(self.program, opset=opset, feeds=self.feeds, fetches=self.fetches)
+        outputs = run(exported, self.inputs())
         for name, variable in zip(self.fetches, self.values, strict=True):
             got, want = outputs[name], variable.numpy()
             if got.shape != want.shape or got.dtype != want.dtype:
@@ -90,7 +91,42 @@ class Recorded:
             except AssertionError as error:
                 return f"{name}: {str(error).strip()[:300]}"
             lod = _core.lod(variable)
-            if lod and f"{name}.lengths" in outputs:
-                if outputs[f"{name}.lengths"].tolist() != np.diff(lod[-1]).tolist():
-                    return f"{name}: other lengths"
+            lengths = outputs.get(f"{name}.lengths")
+            if lod and lengths is not None and lengths.tolist() != np.diff(lod[-1]).tolist():
+                return f"{name}: lengths {lengths.tolist()} for {np.diff(lod[-1]).tolist()}"
         return None
+
+    def inputs(self):
+        """{name of an ONNX input: array}."""
+        found = {}
+        for name, variable in self.given.items():
+            found[name] = variable.numpy()
+            lod = _core.lod(variable)
+            if lod:
+                found[f"{name}.lengths"] = np.diff(lod[-1]).astype("int64")
+        return found
+
+
+def model_of(source, input_spec=None, opset=20, **options):
+    """The checked ModelProto with its weights."""
+    model, weights = written(source, input_spec, opset, **options)
+    for name, array in weights.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def session(model):
+    """An ONNX Runtime session on one thread; of a ModelProto or a path."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    source = model if isinstance(model, str) else model.SerializeToString()
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def run(model, inputs):
+    """{name: array} of a run on {name: array}, of which the model takes those it has."""
+    runner = session(model)
+    names = {i.name for i in runner.get_inputs()}
+    results = runner.run(None, {n: a for n, a in inputs.items() if n in names})
+    return dict(zip((o.name for o in runner.get_outputs()), results, strict=True))
