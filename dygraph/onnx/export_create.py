@@ -105,8 +105,9 @@ def _is_tall(c):
     rank = c.rank()
     shape = c.Shape(c.x)
     part = lambda i: c.Gather(shape, c.scalar(i, "int64"))  # noqa: E731
-    kind = str(c.block.program.var_recursive(c.op.output("Out")[0]).dtype)
-    return c.cast(c.Greater(part(rank - 2), part(rank - 1)), kind)
+    out = c.block.program.var_recursive(c.op.output("Out")[0])
+    tall = c.cast(c.Greater(part(rank - 2), part(rank - 1)), str(out.dtype))
+    return c.Reshape(tall, np.ones(len(out.shape), np.int64))
 
 
 def one_number(c, slot, dtype):
