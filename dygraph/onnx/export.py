@@ -8,17 +8,13 @@ import pkgutil
 import numpy as np
 
 import dygraph
-from dygraph import _core
 from dygraph.core import check, files
 from dygraph.errors import (
-    ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
-    kind_of,
 )
-from dygraph.jit.input_spec import InputSpec
-from dygraph.jit.traced import TracedLayer, to_static
+from dygraph.jit.sources import source_of
 
 try:
     import onnx
@@ -126,7 +122,7 @@ def written(model, input_spec=None, opset=None, *, feeds=None, fetches=None, sco
             f"{onnx.__version__}, got {opset}"
         )
     _load_families()
-    source = _source(model, input_spec, feeds, fetches, scope)
+    source = source_of("onnx.export", model, input_spec, feeds, fetches, scope)
     return _Writer(*source, opset).write()
 
 
@@ -137,84 +133,6 @@ def _load_families():
     for module in pkgutil.iter_modules([folder]):
         if module.name.startswith("export_"):
             importlib.import_module(f"dygraph.onnx.{module.name}")
-
-
-# What is exported ---------------------------------------------------------------------------------
-
-
-def _source(model, input_spec, feeds, fetches, scope):
-    """(program in test mode, scope, names of inputs, names of outputs)."""
-    from dygraph import static
-    from dygraph.static.ways.function import Captured
-
-    if isinstance(model, (str, os.PathLike)):
-        model = dygraph.jit.load(model)
-    if not isinstance(model, static.Program):
-        for name, given in (("feeds", feeds), ("fetches", fetches), ("scope", scope)):
-            if given is not None:
-                raise ArgumentTypeError(
-                    f"onnx.export: {name} is for a static.Program, got {kind_of(model)}"
-                )
-    if isinstance(model, TracedLayer):
-        if input_spec is not None:
-            raise ArgumentTypeError(
-                "onnx.export: a traced layer has its inputs already; give no input_spec"
-            )
-        program, scope = model.program, model.scope
-        feeds, fetches = model.feed_names, model.fetch_names
-    elif isinstance(model, static.Program):
-        if input_spec is not None:
-            raise ArgumentTypeError("onnx.export: a Program takes feeds and fetches, no input_spec")
-        program, scope = model, scope or static.global_scope()
-        feeds = _names(feeds, model, "feeds", "feed_names")
-        fetches = _names(fetches, model, "fetches", "fetch_names")
-    elif callable(model):
-        entry = _captured(model, input_spec, Captured)
-        program, scope, feeds, fetches = entry.program, entry.scope, entry.feeds, entry.fetches
-        static.io._refuse_training(program)
-    else:
-        raise ArgumentTypeError(
-            "onnx.export: model must be a Layer, a function, a traced layer, a Program or the "
-            f"directory of a saved model, got {kind_of(model)}"
-        )
-    test = program.clone(for_test=True)
-    desc = _core.apply_pass(test.desc, "prune", {"feeds": list(feeds), "fetches": list(fetches)})
-    return static.Program(desc), scope, list(feeds), list(fetches)
-
-
-def _captured(model, input_spec, captured):
-    if input_spec is not None:
-        specs = input_spec if isinstance(input_spec, (list, tuple)) else [input_spec]
-        specs = [InputSpec.from_tensor(s) if isinstance(s, _core.Variable) else s for s in specs]
-        model = to_static(getattr(model, "captured_function", None) or model, specs, verify=False)
-    elif not isinstance(model, captured) or not model._spec:
-        raise ArgumentTypeError(
-            "onnx.export: input_spec must be given for a Layer or a function: "
-            'onnx.export(layer, path, [dygraph.jit.InputSpec(["batch", 3])])'
-        )
-    with dygraph.no_grad():
-        return model.entry(*model._examples())
-
-
-def _names(given, program, what, attribute):
-    if given is None:
-        found = list(getattr(program.desc, attribute))
-        if not found:
-            raise InvalidArgumentError(
-                f"onnx.export: {what} must be given, since the program has no {what[:-1]} "
-                f"operators: {what}=['name', ...]"
-            )
-        return found
-    given = given if isinstance(given, (list, tuple)) else [given]
-    names = []
-    for item in given:
-        name = item if isinstance(item, str) else getattr(item, "name", None)
-        if not isinstance(name, str) or not program.global_block().has_var(name):
-            raise InvalidArgumentError(
-                f"onnx.export: {what} must name variables of the program, got {item!r}"
-            )
-        names.append(name)
-    return names
 
 
 # The model ----------------------------------------------------------------------------------------
