@@ -4,6 +4,7 @@ QuantizeLinear and DequantizeLinear, which runtimes compute in integers."""
 import numpy as np
 
 from dygraph.onnx.export_graph import operator
+from dygraph.quantization.signs import never_negative
 
 
 def levels(c, attr="bit_length"):
@@ -136,15 +137,33 @@ def _quantize_linear(c):
     scale = c.Reshape(c["Scale"], np.array([], np.int64)) if axis < 0 else \
         along(c, c["Scale"], axis, rank)  # fmt: skip
     made = kept(c)
-    if bits == 127 and c.attr("round_type") == 0 and c.dtype_of("Scale") == "float32":
-        step, zero = _step(c, axis)
-        kind = "QuantizeLinear"
-        number = c.node(kind, x, step, zero, axis=axis if axis >= 0 else None)
-        made["Y"] = c.cast(number, c.dtype_of("Scale"))
-        c.model.integers[made["Y"]] = number
+    step, zero = byte_of(c, axis, bits)
+    if step and c.attr("round_type") == 0 and c.dtype_of("Scale") == "float32":
+        number = c.QuantizeLinear(x, step, zero, axis=axis if axis >= 0 else None)
+        made["Y"] = c.cast(number, "float32")
+        if axis < 0:
+            made["Y"] = c.Sub(made["Y"], c.cast(zero, "float32"))
+        c.model.integers[made["Y"]] = number, zero
         return made
     made["Y"] = whole(c, x, scale, bits)
     return made
+
+
+def byte_of(c, axis, bits):
+    """(step, zero point) of an ONNX type of 8 bits with the same numbers; (None, None) for none.
+
+    Activations are uint8: 0 is 128, or 0 where they are never negative and have 255 steps. Runtimes
+    join a relu to a product in integers only so.
+    """
+    flat = c["Scale"] if axis >= 0 else c.Reshape(c["Scale"], np.array([], np.int64))
+    step = c.Div(flat, c.scalar(bits, "float32"))
+    if axis >= 0 and bits == 127:
+        return step, c.full([c.size(step, 0, c.dims("Scale"))], 0, "int8")
+    if axis < 0 and bits == 127:
+        return step, c.scalar(128, "uint8")
+    if axis < 0 and bits == 255 and never_negative(c.block.program, c.names("X")[0]):
+        return step, c.scalar(0, "uint8")
+    return None, None
 
 
 def kept(c):
@@ -156,25 +175,19 @@ def kept(c):
     return made
 
 
-def _step(c, axis):
-    """(scale / 127, zero point) as ONNX takes them."""
-    flat = c["Scale"] if axis >= 0 else c.Reshape(c["Scale"], np.array([], np.int64))
-    step = c.Div(flat, c.scalar(127.0, "float32"))
-    if axis < 0:
-        return step, c.scalar(0, "int8")
-    zero = c.full([c.size(step, 0, c.dims("Scale"))], 0, "int8")
-    return step, zero
-
-
 @operator("dequantize_linear")
 def _dequantize_linear(c):
     c.require(c.attr("is_test") and not c.attr("only_observer"), "it observes while training")
     axis, rank, bits = c.attr("quant_axis"), c.rank("X"), levels(c)
     made = kept(c)
     x = c["X"]
-    number = c.model.integers.get(x) or (x if c.dtype_of("X") == "int8" else None)
-    if number and bits == 127 and c.dtype_of("Scale") == "float32":
-        step, zero = _step(c, axis)
+    number, zero = c.model.integers.get(x, (None, None))
+    if number is None and c.dtype_of("X") == "int8":
+        number = x
+        zero = c.scalar(0, "int8") if axis < 0 else c.full(c.sizes("Scale"), 0, "int8")
+    if number and c.dtype_of("Scale") == "float32":
+        flat = c["Scale"] if axis >= 0 else c.Reshape(c["Scale"], np.array([], np.int64))
+        step = c.Div(flat, c.scalar(bits, "float32"))
         made["Y"] = c.DequantizeLinear(number, step, zero, axis=axis if axis >= 0 else None)
         return made
     kind = c.dtype_of("Scale")
