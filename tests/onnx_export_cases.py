@@ -11,7 +11,7 @@ import onnxruntime
 
 import op_test
 from dygraph import _core, static
-from dygraph.onnx.export import written
+from dygraph.onnx.exporting import written
 
 ROOT = Path(__file__).parent
 _METHODS = "test_check_output", "test_auto_forward_float32"

@@ -12,13 +12,15 @@ __all__ = ["source_of"]
 
 
 def source_of(owner, model, input_spec=None, feeds=None, fetches=None, scope=None):
-    """(program in test mode, scope, names of inputs, names of outputs) of a model.
+    """(program in test mode, scope, names of inputs, names of outputs, sizes) of a model.
 
+    `sizes` has for each input a number, a name or None for each axis, as far as they were given.
     `owner` begins the messages. For the arguments see `dygraph.onnx.export`.
     """
     from dygraph import static
     from dygraph.static.ways.function import Captured
 
+    sizes = {}
     if isinstance(model, (str, os.PathLike)):
         model = load(model)
     if not isinstance(model, static.Program):
@@ -43,6 +45,7 @@ def source_of(owner, model, input_spec=None, feeds=None, fetches=None, scope=Non
     elif callable(model):
         entry = _captured(owner, model, input_spec, Captured)
         program, scope, feeds, fetches = entry.program, entry.scope, entry.feeds, entry.fetches
+        sizes = dict(zip(feeds, entry.open_sizes, strict=True))
         static.io._refuse_training(program)
     else:
         raise ArgumentTypeError(
@@ -51,7 +54,10 @@ def source_of(owner, model, input_spec=None, feeds=None, fetches=None, scope=Non
         )
     test = program.clone(for_test=True)
     desc = _core.apply_pass(test.desc, "prune", {"feeds": list(feeds), "fetches": list(fetches)})
-    return static.Program(desc), scope, list(feeds), list(fetches)
+    if not sizes:
+        block = program.global_block()
+        sizes = {n: getattr(block.var(n).desc, "size_names", None) or () for n in feeds}
+    return static.Program(desc), scope, list(feeds), list(fetches), sizes
 
 
 def _captured(owner, model, input_spec, captured):

@@ -33,7 +33,7 @@ class Body:
     """The nodes of a program's block as a subgraph."""
 
     def __init__(self, c, index):
-        from dygraph.onnx.export import emit_block
+        from dygraph.onnx.exporting import emit_block
 
         self.c, self.program = c, c.block.program.program
         self.block = Block(c.model, self.program.block(index), c.block)

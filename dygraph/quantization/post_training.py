@@ -87,7 +87,9 @@ def quantize(
     chosen = method_of(method)
     levels = 2 ** (check.integer(weight_bits, "quantize: weight_bits", 2, 8) - 1) - 1
     skip = {skip} if isinstance(skip, str) else set(skip)
-    program, scope, feeds, fetches = source_of("quantize", model, input_spec, feeds, fetches, scope)
+    program, scope, feeds, fetches, _ = source_of(
+        "quantize", model, input_spec, feeds, fetches, scope
+    )
     scope = _copied(program, scope)
     if fold:
         from dygraph import static

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dygraph.errors import UnimplementedError
-from dygraph.onnx.export import supported
+from dygraph.onnx.exporting import supported
 from onnx_export_cases import Recorded, all_cases, case_of
 
 # Why a case of an operator that is written is refused, beside two levels of detail.
@@ -46,8 +46,10 @@ NOT_RUN = {
     ("fake_quantize_range_abs_max", "TestRange"),
 }
 # Blocks of a program: test_export_control.py.
-ELSEWHERE = {"conditional_block", "conditional_block_infer", "recurrent", "while", "assert",
-             "delete_var", "select_output", "fake_quantize_range_abs_max", "tensor_array_to_tensor"}  # fmt: skip
+ELSEWHERE = {
+    "conditional_block", "conditional_block_infer", "recurrent", "while", "assert", "delete_var",
+    "select_output", "fake_quantize_range_abs_max", "tensor_array_to_tensor",
+}  # fmt: skip
 
 X = np.array([[-2.5, -0.5, 0.0, 0.4], [0.5, 1.5, 2.5, -1.4]])
 MORE = [

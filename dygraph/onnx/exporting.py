@@ -139,8 +139,8 @@ def _load_families():
 
 
 class _Writer:
-    def __init__(self, program, scope, feeds, fetches, opset):
-        self.program, self.scope = program, scope
+    def __init__(self, program, scope, feeds, fetches, sizes, opset):
+        self.program, self.scope, self.sizes = program, scope, sizes
         self.feeds, self.fetches = feeds, fetches
         self.model = Model(opset, self.read_weight)
         self.block = Block(self.model, program.global_block())
@@ -198,11 +198,10 @@ class _Writer:
             except Refused as error:
                 self.problems.append(f"the input '{name}': {error}")
                 continue
-            sizes = getattr(variable.desc, "size_names", None) or []
-            shape = [
-                n if n >= 0 else (sizes[i] if i < len(sizes) and sizes[i] else f"{name}.{i}")
-                for i, n in enumerate(variable.shape)
-            ]
+            shape = [n if n >= 0 else f"{name}.{i}" for i, n in enumerate(variable.shape)]
+            for i, size in enumerate(self.sizes.get(name, ())):
+                if isinstance(size, str) and size and variable.shape[i] < 0:
+                    shape[i] = size
             lengths = None
             if variable.lod_level > 1:
                 self.problems.append(
