@@ -47,8 +47,8 @@ CIRCLES = [
 ]
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
 PYTHON_ROOMS = set(
-    "autograd core dataset fluid functions inspect io jit lr nn optimizer saving stubs "
-    "training vision".split()
+    "autograd core dataset fluid functions inspect io jit lr nn onnx optimizer quantization saving "
+    "stubs training vision".split()
 )
 PUBLIC_MODULES = set(
     "__init__ __main__ callbacks checkpoint distribution errors fft geometric inference initializer "
