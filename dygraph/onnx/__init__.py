@@ -1,0 +1,23 @@
+"""Programs as ONNX files, and ONNX files as programs.
+
+Needs the package ``onnx``: ``pip install dygraph-autograd[onnx]``. docs/onnx.md tells more.
+"""
+
+from dygraph.core.lazily import find as _find
+from dygraph.core.lazily import names_of as _names_of
+
+_LAZY = {"export": "export", "load": "load"}
+_NAMES = _names_of(_LAZY)
+
+__all__ = ["export", "load"]
+
+
+def __getattr__(name):
+    if name in _NAMES:
+        value = globals()[name] = _find(f"dygraph.onnx.{_NAMES[name]}", name)
+        return value
+    raise AttributeError(f"module 'dygraph.onnx' has no attribute '{name}'")
+
+
+def __dir__():
+    return list(__all__)
