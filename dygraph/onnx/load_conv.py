@@ -112,7 +112,9 @@ def conv_transpose(call, x, weight, bias):
         wanted = wanted[-n:]
         for i in range(n):
             total = window.strides[i] * (sizes[i] - 1) + more[i] + window.reach(i) - wanted[i]
-            total = max(total, 0)
+            if total < 0:
+                more = [m - total if j == i else m for j, m in enumerate(more)]
+                total = 0
             small, large = total // 2, total - total // 2
             upper = window.auto == "SAME_UPPER"
             before[i], after[i] = (small, large) if upper else (large, small)

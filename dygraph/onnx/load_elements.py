@@ -5,7 +5,7 @@ import numpy as np
 import dygraph
 from dygraph import _core
 from dygraph.nn import functional as F
-from dygraph.onnx.load_rules import dtype_named, is_floating, rule
+from dygraph.onnx.load_rules import dtype_named, is_floating, rule, type_of
 
 ops = _core.ops
 
@@ -222,8 +222,7 @@ def cast(call, x):
 
 @rule("CastLike", known=(1,))
 def cast_like(call, x, like):
-    dtype = getattr(like, "dtype", "int64") if not hasattr(like, "array") else like.array.dtype
-    return x.astype("int64" if str(dtype) == "object" else str(dtype))
+    return x.astype(type_of(like))
 
 
 @rule("BitCast")

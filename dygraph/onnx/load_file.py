@@ -113,7 +113,7 @@ def read(source):
         except Exception as error:  # of protobuf, whose classes differ between its versions
             raise fault("the file must be an ONNX model", _shown(error)) from None
     try:
-        return _Reader(folder).model(proto)
+        return Reader(folder).model(proto)
     except UnicodeDecodeError as error:
         raise fault("texts must be UTF-8", _shown(error)) from None
     except RecursionError:
@@ -134,7 +134,7 @@ def _shown(error):
     return f"{type(error).__name__}: {error}"[:200]
 
 
-class _Reader:
+class Reader:
     def __init__(self, folder):
         self.folder, self.nodes = folder, 0
 
@@ -164,7 +164,7 @@ class _Reader:
             raise fault(f"{what} must say which operators it uses (opset_import)", "none")
         return found
 
-    def function(self, proto, opsets):
+    def function(self, proto, opsets, whole=True):
         made = Function()
         made.name = proto.name
         made.inputs, made.outputs = list(proto.input), list(proto.output)
@@ -173,7 +173,7 @@ class _Reader:
         made.opsets = self.opsets(proto.opset_import, "a function") if proto.opset_import else opsets
         known = dict.fromkeys(made.inputs)
         made.nodes = self.node_list(proto.node, 1, known, f"the function '{proto.name}'")
-        for name in made.outputs:
+        for name in made.outputs if whole else ():
             if name not in known:
                 raise fault(f"'{name}', an output of '{proto.name}', must be computed", "nothing")
         return made

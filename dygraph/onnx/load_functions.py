@@ -39,9 +39,11 @@ def _plain(domain, name, opset):
 
 
 def _read(proto, opsets):
-    for key in ("",):
-        opsets.setdefault(key, 1)
-    return load_file._Reader(None).function(proto, opsets)
+    """A body of ONNX's own; those by context leave out what computes outputs that nobody reads."""
+    function = load_file.Reader(None).function(proto, opsets, whole=False)
+    for domain, version in opsets.items():
+        function.opsets.setdefault(domain, version)
+    return function
 
 
 def of_schema(importer, node, inputs, opset):
@@ -77,7 +79,8 @@ def of_schema(importer, node, inputs, opset):
         ) from None
     if not made.node:
         raise FormatError(f"onnx.load: {node} must have inputs as ONNX says, got others")
-    return _read(made, {"": max(versions)})
+    domain = importer.model.opsets.get("", onnx.defs.onnx_opset_version())
+    return _read(made, {"": domain if node.domain else max(versions)})
 
 
 def _type(importer, value):

@@ -74,16 +74,18 @@ class Importer:
         block = self.program.current_block()
         while block is not None:
             found = self._constants.get((block.idx, id(value)))
-            if found is not None:
-                return found[0]
+            if found is not None and block.core.find(found[0].name) is found[0]:
+                return found[0]  # unless its description was taken back
             block = self.program.block(block.parent_idx) if block.parent_idx >= 0 else None
         dtype = str(value.dtype)
         if math.prod(value.shape) > _LITERAL or dtype.startswith("complex"):
             value = self.layer.buffer(value)
             return self.program.face_of(value, "onnx")
-        made = self.program.constant(value.numpy())
-        if dtype == "bfloat16":
-            made = made.astype("bfloat16")
+        half = dtype in ("float16", "bfloat16")
+        array = value.numpy()
+        made = self.program.constant(array.astype("float32") if half else array)
+        if half:
+            made = made.astype(dtype)
         self._constants[self.program.current_block().idx, id(value)] = made, value
         return made
 
@@ -292,7 +294,7 @@ class Importer:
         for i, name in enumerate(function.inputs):
             inner.values[name] = inputs[i] if i < len(inputs) else None
         self.nodes(function.nodes, inner)
-        return [inner.values[name] for name in function.outputs]
+        return [inner.values.get(name) for name in function.outputs]
 
 
 def declared(port):

@@ -29,7 +29,7 @@ def _origin(mode, out, n, scale, roi):
     if mode == "pytorch_half_pixel":
         return (at + 0.5) / scale - 0.5 if out > 1 else np.full(out, -0.5)
     if mode == "align_corners":
-        return np.zeros(out) if out == 1 else at * (n - 1) / (out - 1)
+        return np.zeros(out) if out == 1 else at * (n - 1) / (scale * n - 1)
     if mode == "asymmetric":
         return at / scale
     if mode == "tf_half_pixel_for_nn":
@@ -207,7 +207,7 @@ def grid_sample(call, x, grid):
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
     corners = bool(call.attr("align_corners", 0))
     padding = call.attr("padding_mode", "zeros")
-    if call.rank(x) == 4 and mode != "bicubic" and padding != "reflection":
+    if call.rank(x) == 4 and mode == "bilinear" and padding != "reflection":
         return F.grid_sample(x, grid, mode, padding, corners)
     return _sampled(call, x, grid, mode, padding, corners)
 

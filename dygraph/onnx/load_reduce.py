@@ -36,6 +36,8 @@ def reduced(call, x, axes, name):
     """One reduction, by the axes of the attribute or the input."""
     axes, keep = axes_of(call, axes), bool(call.attr("keepdims", 1))
     if isinstance(axes, _core.Variable):
+        if 0 in _core.dims(x):
+            call.numbers(axes, f"the axes of {call.node.op_type} of no elements")
         return getattr(ops, name)(x, dim=axes, keep_dim=keep)
     if not axes and call.attr("noop_with_empty_axes", 0):
         return x
@@ -155,11 +157,13 @@ def unique(call, x):
 
 
 def _unique(x, attrs):
-    axis = attrs["axis"][0] if attrs["axis"] else None
-    values, first, inverse, counts = dygraph.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, axis=axis
-    )
-    return values, first, inverse.reshape([-1]), counts
+    found = _core.run_op(
+        "unique", {"X": x},
+        {**attrs, "dtype": "int64", "return_index": True, "return_inverse": True,
+         "return_counts": True},
+        {"Indices": 1, "Counts": 1},
+    )  # fmt: skip
+    return found["Out"], found["Indices"], found["Index"], found["Counts"]
 
 
 @rule("Hardmax")

@@ -193,5 +193,12 @@ def dtype_named(number, what="the type"):
     return DTYPES[number]
 
 
+def type_of(value):
+    """The name of the type of a Variable, a `Weight` or sizes."""
+    if isinstance(value, Weight):
+        return str(value.array.dtype)
+    return str(value.dtype) if isinstance(value, _core.Variable) else "int64"
+
+
 def is_floating(variable):
     return str(variable.dtype) in ("float16", "bfloat16", "float32", "float64")

@@ -172,6 +172,8 @@ def axes_of(call, axes, what="axes", attribute="axes"):
     if axes is None:
         return None
     found = call.integers(axes)
+    if found is None and _core.dims(axes) == (0,):
+        return []
     return call.variable(axes) if found is None else found
 
 
@@ -192,7 +194,8 @@ def squeeze(call, x, axes):
 def unsqueeze(call, x, axes):
     axes = axes_of(call, axes)
     if isinstance(axes, _core.Variable):
-        _known_length(call, axes, "the axes of Unsqueeze")
+        rank = call.rank(x) + _known_length(call, axes, "the axes of Unsqueeze")
+        axes = dygraph.sort(dygraph.where(axes < 0, axes + rank, axes))
         return dygraph.unsqueeze(x, axes)
     rank = call.rank(x) + len(axes)
     axes = sorted(call.axis(a, rank, "axes") for a in axes)
@@ -606,7 +609,8 @@ def space_to_depth(call, x):
     if is_open([h, w]):
         raise UnimplementedError("SpaceToDepth must know height and width, got open sizes")
     x = reshaped(call, x, [n, c, h // block, block, w // block, block])
-    x = dygraph.permute_dims(x, [0, 3, 5, 1, 2, 4])
+    last = call.attr("mode", "DCR") == "CRD"
+    x = dygraph.permute_dims(x, [0, 1, 3, 5, 2, 4] if last else [0, 3, 5, 1, 2, 4])
     return reshaped_like(call, x, [n, c * block**2, h // block, w // block])
 
 
@@ -645,7 +649,7 @@ def pad(call, x, pads, value, axes):
         pads = call.attr("pads", call.attr("paddings"))
     else:
         pads = sizes_or_elements(call, pads, "the pads of Pad")
-    rank = call.rank(x)
+    rank, value = call.rank(x), call.variable(value)
     axes = list(range(rank)) if axes is None else call.integers(axes, "the axes of Pad")
     axes = [call.axis(a, rank) for a in axes]
     if len(pads) != 2 * len(axes):
