@@ -117,7 +117,7 @@ class Importer:
         name = getattr(value, "name", None)
         if name in {port.name for port in self.model.graph.inputs}:
             return f". Give it: dygraph.onnx.load(path, values={{{name!r}: array}})"
-        return ". Use the layer of the model, which computes eagerly"
+        return ". Give the input that decides it, by values="
 
     # Graphs ---------------------------------------------------------------------------------------
 

@@ -75,7 +75,9 @@ for _name, _op, _before, _after in (
 def reduce_extreme(call, x, axes):
     name = "reduce_max" if call.node.op_type == "ReduceMax" else "reduce_min"
     if str(x.dtype) == "bool":
-        return reduced(call, x.astype("int32"), axes, name).astype("bool")
+        none = 0 in _core.dims(x)
+        wide = "uint8" if none else "int32"
+        return reduced(call, x.astype(wide), axes, name).astype("bool")
     return reduced(call, x, axes, name)
 
 
@@ -107,8 +109,12 @@ def arg_extreme(call, x):
 
 @rule("CumSum", "CumProd", known=(1,))
 def cumulative(call, x, axis):
-    axis = call.axis(call.integer(axis, "the axis of CumSum"), call.rank(x))
     backwards, exclusive = call.attr("reverse", 0), bool(call.attr("exclusive", 0))
+    found = call.integers(axis)
+    if found is None and call.node.op_type == "CumSum":
+        axis = call.variable(axis).astype("int32").reshape([1])
+        return ops.cumsum(x, axis=axis, exclusive=exclusive, reverse=bool(backwards))
+    axis = call.axis(call.integer(axis, "the axis of CumProd"), call.rank(x))
     if call.node.op_type == "CumSum":
         return ops.cumsum(x, axis=axis, exclusive=exclusive, reverse=bool(backwards))
     if backwards:

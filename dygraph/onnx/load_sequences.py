@@ -16,6 +16,16 @@ def sequence_empty(call):
     return ([],)
 
 
+@rule("OptionalHasElement", known=(0,))
+def optional_has_element(call, value):
+    return call.constant(np.array(value is not None))
+
+
+@rule("OptionalGetElement")
+def optional_get_element(call, value):
+    return (value,)
+
+
 @rule("SequenceConstruct")
 def sequence_construct(call, *values):
     return (list(values),)

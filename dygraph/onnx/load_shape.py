@@ -230,11 +230,16 @@ def _near(n):
 def slice_(call, x, starts, ends, axes, steps):
     if call.opset < 10:
         starts, ends, axes = call.attr("starts"), call.attr("ends"), call.attr("axes")
+        starts, ends = list(map(_near, starts)), list(map(_near, ends))
     else:
         starts = sizes_or_elements(call, starts, "starts")
         ends = sizes_or_elements(call, ends, "ends")
-        steps = None if steps is None else call.integers(steps, "steps of Slice")
-        axes = None if axes is None else call.integers(axes, "axes of Slice")
+        starts, ends = list(map(_near, starts)), list(map(_near, ends))
+        if call.integers(steps) is None and steps is not None or (
+            call.integers(axes) is None and axes is not None
+        ):
+            return _slice_open(call, x, starts, ends, axes, steps)
+        steps, axes = call.integers(steps), call.integers(axes)
     rank, sizes = call.rank(x), call.shape(x)
     axes = list(range(len(starts))) if axes is None else [call.axis(a, rank) for a in axes]
     steps = [1] * len(starts) if steps is None else steps
@@ -242,7 +247,6 @@ def slice_(call, x, starts, ends, axes, steps):
         raise InvalidArgumentError("Slice: starts, ends, axes and steps must have one length")
     if len(set(axes)) < len(axes):
         raise InvalidArgumentError(f"Slice: axes must differ, got {axes}")
-    starts, ends = list(map(_near, starts)), list(map(_near, ends))
     for i, (axis, step) in enumerate(zip(axes, steps, strict=True)):
         steps[i] = max(min(step, _FAR), -_FAR)
         if not isinstance(sizes[axis], Size) and not is_open([starts[i], ends[i]]):
@@ -270,6 +274,44 @@ def slice_(call, x, starts, ends, axes, steps):
     return ops.strided_slice(x, axes=axes, starts=starts, ends=ends, strides=steps)
 
 
+def _vector(call, values):
+    """int32 numbers as one Variable."""
+    if not is_open(values):
+        return call.constant(np.array(values, "int32"))
+    return ops.concat(as_variables(values), axis=0)
+
+
+def _slice_open(call, x, starts, ends, axes, steps):
+    """A slice whose axes or steps only a run knows: bounds for every axis."""
+    rank, n = call.rank(x), len(starts)
+    if axes is None:
+        axes = list(range(n))
+    if not n:
+        return x
+    lists = [_vector(call, starts), _vector(call, ends)]
+    steps = [1] * n if steps is None else sizes_or_elements(call, steps, "the steps of Slice")
+    axes = sizes_or_elements(call, axes, "the axes of Slice") if not isinstance(axes, list) else axes
+    steps, axes = _vector(call, steps), _vector(call, axes)
+    axes = dygraph.where(axes < 0, axes + rank, axes).astype("int64")
+    backwards = steps < 0
+    whole = [
+        call.constant(np.full(rank, v, "int32")) for v in (0, _FAR, 1)
+    ]  # fmt: skip
+    # A step backwards to before the first element: an end far below 0.
+    lists[1] = dygraph.where(
+        dygraph.logical_and(backwards, lists[1] < -_FAR + 1), lists[1] - lists[1] - _FAR, lists[1]
+    )
+    starts, ends, steps = (
+        ops.put_along_axis(all_, axes, some, Axis=0)
+        for all_, some in zip(whole, (*lists, steps), strict=True)
+    )
+    out = ops.strided_slice(
+        x, axes=list(range(rank)), starts_tensor=starts, ends_tensor=ends, strides_tensor=steps,
+        starts=[0] * rank, ends=[0] * rank, strides=[1] * rank, infer_flags=[-1] * rank,
+    )  # fmt: skip
+    return size_lists.declare(out, [out] * rank)
+
+
 @rule("Split", known=(1,))
 def split(call, x, sizes):
     rank = call.rank(x)
@@ -278,7 +320,7 @@ def split(call, x, sizes):
     if call.opset < 13 and call.attr("split") is not None:
         sizes = list(call.attr("split"))
     elif sizes is not None:
-        sizes = call.integers(sizes, "the sizes of Split")
+        sizes = sizes_or_elements(call, sizes, "the sizes of Split")
     if sizes is None:
         n = call.attr("num_outputs", call.outputs)
         if isinstance(whole, Size):
@@ -557,7 +599,7 @@ def trilu(call, x, k):
     if is_open([rows, columns]):
         raise UnimplementedError("Trilu must know its sizes or k, got neither")
     away = np.arange(columns)[None, :] - np.arange(rows)[:, None]
-    k = call.variable(k).reshape([1])
+    k = call.variable(k).astype("int64").reshape([1])
     away = call.constant(away.astype("int64"))
     kept = away >= k if upper else away <= k
     return dygraph.where(kept, x, dygraph.zeros_like(x))

@@ -38,6 +38,12 @@ def dft(call, x, length, axis):
 
 
 def transformed(call, x, axis, length, inverse, onesided):
+    """In float64, as ONNX's reference computes it."""
+    out = _transformed(call, x.astype("float64"), axis, length, inverse, onesided)
+    return out.astype(x.dtype)
+
+
+def _transformed(call, x, axis, length, inverse, onesided):
     last = call.shape(x)[-1]
     if is_open([last]) or last not in (1, 2):
         raise InvalidArgumentError(f"DFT must have one or two numbers in the last axis, got {last}")
@@ -105,6 +111,8 @@ def stft(call, x, hop, window, length):
 
 @rule("HannWindow", "HammingWindow", "BlackmanWindow", known=(0,))
 def window(call, size):
+    if call.numbers(size) is None:
+        return _window_open(call, call.variable(size))
     n = call.integer(size, "the size of a window")
     if n < 0:
         raise InvalidArgumentError(f"the size of a window must be 0 or more, got {n}")
@@ -113,13 +121,26 @@ def window(call, size):
         raise UnimplementedError(f"a window must have at most 2**24 places, got {n}")
     whole = n if call.attr("periodic", 1) else n - 1
     turn = 2 * math.pi * np.arange(n) / max(whole, 1)
-    made = {
-        "HannWindow": lambda: 0.5 - 0.5 * np.cos(turn),
-        "HammingWindow": lambda: 25 / 46 - 21 / 46 * np.cos(turn),
-        "BlackmanWindow": lambda: 0.42 - 0.5 * np.cos(turn) + 0.08 * np.cos(2 * turn),
-    }[call.node.op_type]()
+    a, b, c = _WINDOWS[call.node.op_type]
+    made = a - b * np.cos(turn) + c * np.cos(2 * turn)
     dtype = dtype_named(call.attr("output_datatype", 1))
     return call.constant(made.astype("float64")).astype(dtype)
+
+
+_WINDOWS = {"HannWindow": (0.5, 0.5, 0), "HammingWindow": (25 / 46, 21 / 46, 0),
+            "BlackmanWindow": (0.42, 0.5, 0.08)}  # fmt: skip
+
+
+def _window_open(call, size):
+    """A window whose size only a run knows."""
+    n = size.astype("int64").reshape([1])
+    zero, one = (call.constant(np.array([v], "int64")) for v in (0, 1))
+    at = ops.range(zero, n, one).astype("float64")
+    whole = n if call.attr("periodic", 1) else dygraph.maximum(n - 1, one)
+    turn = at * (2 * math.pi) / whole.astype("float64")
+    a, b, c = _WINDOWS[call.node.op_type]
+    made = dygraph.cos(turn * 2.0) * c - dygraph.cos(turn) * b + a
+    return made.astype(dtype_named(call.attr("output_datatype", 1)))
 
 
 @rule("MelWeightMatrix", known=(0, 1, 2, 3, 4))
