@@ -358,7 +358,7 @@ def _fed(port, program, first):
     variable = static.data(port.name, [None if n < 0 else n for n in sizes], dtype)
     names = [n if isinstance(n, str) else "" for n in port.shape]
     if any(names):
-        variable.desc.size_names = names
+        variable.desc.size_names = {axis: name for axis, name in enumerate(names) if name}
         own = program.sizes
         for axis, name in enumerate(names):
             if name and name in first:
