@@ -117,6 +117,7 @@ _LAZY = {
     "metrics": "",
     "nets": "",
     "notebook": "release",
+    "onnx": "",
     "optimizer": "",
     "profiler": "",
     "reader": "batch",

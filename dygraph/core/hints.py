@@ -283,7 +283,6 @@ OF_MODULE = {
     "Size": "x.shape is a tuple",
     "version": "dygraph.__version__",
     "backends": "dygraph.get_flags() and set_flags() show and set switches",
-    "onnx": "dygraph.jit.save(layer, path, input_spec) writes a program",
     "func": "dygraph.grad(outputs, inputs), and dygraph.autograd.jacobian, hessian, jvp, vjp",
     "cbrt": "x ** (1 / 3) for x >= 0",
     **{

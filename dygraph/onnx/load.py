@@ -45,7 +45,6 @@ class OnnxLayer(Layer):
             p.name for p in inputs if p.name not in initializers and p.name not in values
         ]
         self.output_names = [p.name for p in model.graph.outputs]
-        self._places = {}
 
     def initializer(self, importer, name, array, of_main):
         """The value of an initializer: a weight, or a constant."""
@@ -68,10 +67,9 @@ class OnnxLayer(Layer):
         return found
 
     def buffer(self, value):
-        """A large constant as a Variable of the layer's state."""
-        name = f"constant_{len(self._buffers)}"
-        value.name = self._program_name(name)
-        return self.register_buffer(name, value)
+        """A large constant as a Variable that programs hold; the layer computes it anew."""
+        value.name, value.persistable = self._program_name("constant"), True
+        return value
 
     def _program_name(self, name):
         """A name for programs."""
@@ -98,12 +96,8 @@ class OnnxLayer(Layer):
         importer = Importer(self._model, self)
         given.update({name: importer.eager(array) for name, array in self._values.items()})
         results = importer.graph(self._model.graph, given, None, self._model.opsets)
-        results = [_sequence_free(importer.variable(value, False)) for value in results]
+        results = [importer.variable(value, False) for value in results]
         return results[0] if len(results) == 1 else tuple(results)
-
-
-def _sequence_free(value):
-    return value
 
 
 def _check_shape(port, shape):
@@ -277,9 +271,8 @@ def load(path, values=None, trainable=None):
     made = ImportedModel(layer)
     with static.program_guard(made.program, made.startup):
         _describe(model, made, given)
-    for variable in [*layer.parameters(), *layer.buffers()]:
-        if variable.name in made.program.held:
-            made.scope.var(variable.name).share(variable)
+    for name, variable in made.program.held.items():
+        made.scope.var(name).share(variable)
     return made
 
 

@@ -156,6 +156,7 @@ class Reader:
     def opsets(self, imports, what):
         found = {}
         for one in imports:
+            _check_name(one.domain)
             domain = _domain(one.domain)
             if domain in found:
                 raise fault(f"{what} must import a domain once", f"'{domain}' twice")
@@ -166,6 +167,8 @@ class Reader:
 
     def function(self, proto, opsets, whole=True):
         made = Function()
+        for name in (proto.name, proto.domain, *proto.input, *proto.output, *proto.attribute):
+            _check_name(name)
         made.name = proto.name
         made.inputs, made.outputs = list(proto.input), list(proto.output)
         made.attributes = list(proto.attribute)
@@ -181,6 +184,7 @@ class Reader:
     def graph(self, proto, depth, outside):
         if depth > MAX_NESTING:
             raise fault(f"graphs must be nested at most {MAX_NESTING} deep", "more")
+        _check_name(proto.name)
         what = f"the graph '{_short(proto.name)}'"
         initializers = {}
         for tensor in proto.initializer:
@@ -218,6 +222,8 @@ class Reader:
         made, written = [], set()
         later = None
         for proto in protos:
+            for name in (proto.op_type, proto.domain, proto.name, *proto.input):
+                _check_name(name)
             where = f"{proto.op_type} '{_short(proto.name)}'"
             for name in proto.input:
                 if name and name not in known:
@@ -238,9 +244,9 @@ class Reader:
                     raise fault(f"{where} must have an attribute once", f"'{attribute.name}' twice")
                 attributes[attribute.name] = self.attribute(attribute, depth + 1, known)
             for name in proto.output:
+                _check_name(name)
                 if not name:
                     continue
-                _check_name(name)
                 if name in written:
                     raise fault("a value must be written once", f"'{_short(name)}' twice")
                 written.add(name)
@@ -254,9 +260,11 @@ class Reader:
         import onnx
 
         kinds = onnx.AttributeProto
+        _check_name(proto.ref_attr_name)
         if proto.ref_attr_name:
             return Ref(proto.ref_attr_name)
         kind, name = proto.type, proto.name
+        _check_name(name)
         if kind == kinds.FLOAT:
             return float(proto.f)
         if kind == kinds.INT:
@@ -314,6 +322,8 @@ class Reader:
             )
         facts = {}
         for entry in proto.external_data:
+            _check_name(entry.key)
+            _check_name(entry.value)
             if entry.key in facts:
                 raise fault(f"{what} must say each fact of its data once", f"{entry.key} twice")
             facts[entry.key] = entry.value
@@ -387,6 +397,7 @@ class Reader:
                 which = dim.WhichOneof("value")
                 if which == "dim_value" and not 0 <= dim.dim_value < 1 << 62:
                     raise fault(f"sizes of '{proto.name}' must be 0 or more", dim.dim_value)
+                _check_name(dim.dim_param)
                 shape.append(
                     dim.dim_value if which == "dim_value"
                     else (dim.dim_param or None) if which else None
@@ -438,6 +449,8 @@ def _domain(text):
 
 
 def _check_name(name):
+    if isinstance(name, bytes):  # what protobuf gives for a text that is none
+        raise fault("names must be UTF-8", name[:60])
     if len(name.encode("utf-8", "replace")) > MAX_NAME:
         raise fault(f"names must have at most {MAX_NAME} bytes", f"'{_short(name)}'")
 

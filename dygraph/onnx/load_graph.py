@@ -60,17 +60,23 @@ class Importer:
             raise UnimplementedError("a tensor must be given, got a sequence")
         if isinstance(value, Weight):
             parameter = value.parameter(frozen)
-            return self.program.face_of(parameter, "onnx") if describes else parameter
+            return self._face(parameter) if describes else parameter
         if load_sizes.is_sizes(value):
             return load_sizes.variable_of(value)
         if describes and not _core.is_symbol(value):
             return self._constant(value)
         return value
 
+    def _face(self, value):
+        """The program's variable for a parameter or a buffer."""
+        if value.name in self.program.held and not self.program.declares(value.name):
+            del self.program.held[value.name]  # its description was taken back
+        return self.program.face_of(value, "onnx")
+
     def _constant(self, value):
         """What stands for an eager Variable in the program."""
         if value.persistable:
-            return self.program.face_of(value, "onnx")
+            return self._face(value)
         block = self.program.current_block()
         while block is not None:
             found = self._constants.get((block.idx, id(value)))
@@ -79,12 +85,10 @@ class Importer:
             block = self.program.block(block.parent_idx) if block.parent_idx >= 0 else None
         dtype = str(value.dtype)
         if math.prod(value.shape) > _LITERAL or dtype.startswith("complex"):
-            value = self.layer.buffer(value)
-            return self.program.face_of(value, "onnx")
-        half = dtype in ("float16", "bfloat16")
-        array = value.numpy()
-        made = self.program.constant(array.astype("float32") if half else array)
-        if half:
+            return self._face(self.layer.buffer(value))
+        wide = _WIDER.get(dtype, dtype) if dtype != "bool" else dtype
+        made = self.program.constant(value.numpy().astype(wide))
+        if wide != dtype:
             made = made.astype(dtype)
         self._constants[self.program.current_block().idx, id(value)] = made, value
         return made

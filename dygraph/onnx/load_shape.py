@@ -75,7 +75,7 @@ def reshaped(call, x, sizes):
         ]  # fmt: skip
         if short.count(-1) <= 1 and all(n or isinstance(s, Size) for n, s in zip(short, sizes, strict=True)):
             return size_lists.declare(ops.reshape2(x, shape=short), sizes)
-    out = _core.run_op("reshape2", {"X": x, "ShapeTensor": size_lists.variables(sizes)}, {})["Out"]
+    out = _core.run_op("reshape2", {"X": x, "ShapeTensor": as_variables(sizes)}, {})["Out"]
     return size_lists.declare(out, [n if isinstance(n, Size) or n >= 0 else _open(out) for n in sizes])
 
 
@@ -149,7 +149,12 @@ def sizes_or_elements(call, value, what):
 
 def as_variables(sizes):
     """int32 Variables of one element for ints, Sizes and such Variables."""
-    return [n if isinstance(n, _core.Variable) else size_lists.variables([n])[0] for n in sizes]
+    return [
+        n if isinstance(n, _core.Variable)
+        else load_sizes.tensor_of(n) if isinstance(n, Size)
+        else size_lists.variables([n])[0]
+        for n in sizes
+    ]  # fmt: skip
 
 
 def is_open(sizes):
@@ -368,7 +373,7 @@ def gather(call, x, index):
 def reshaped_like(call, x, sizes):
     if not any(isinstance(n, Size) for n in sizes):
         return ops.reshape2(x, shape=list(sizes)) if math.prod(sizes) else _empty(x, sizes)
-    return size_lists.reshaped(x, list(sizes))
+    return reshaped(call, x, list(sizes))
 
 
 def nonnegative(call, index, limit):

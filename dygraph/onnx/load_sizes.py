@@ -42,11 +42,32 @@ def simplified(array):
     return array
 
 
+def tensor_of(n):
+    """The int32 Variable of one element for a Size, made once in a block."""
+    place = n._tracker.place(n.terms)
+    if place is None:
+        return n.tensor()
+    variable, axis = place
+    program = variable.block.program
+    made = n._tracker.__dict__.setdefault("tensors", {})
+    block = program.current_block()
+    while True:
+        found = made.get((block.idx, *n.terms))
+        if found is not None and block.core.find(found.name) is found:
+            return found  # unless its description was taken back
+        if block.parent_idx < 0:
+            break
+        block = program.block(block.parent_idx)
+    found = _core.ops.slice(_core.ops.shape(variable), axes=[0], starts=[axis], ends=[axis + 1])
+    made[program.current_block().idx, *n.terms] = found
+    return found
+
+
 def variable_of(array):
     """The Variable of a program for an array of sizes: int64, of its shape."""
     ops = _core.ops
     each = [
-        n.variable().astype("int64").reshape([1])
+        tensor_of(n).astype("int64")
         if isinstance(n, Size)
         else ops.fill_constant(shape=[1], dtype="int64", value=float(n), str_value=str(n))
         for n in array.reshape(-1)

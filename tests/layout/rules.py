@@ -44,7 +44,7 @@ CIRCLES = [
 ]
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
 PYTHON_ROOMS = set(
-    "autograd core dataset fluid functions inspect io jit lr nn optimizer saving stubs "
+    "autograd core dataset fluid functions inspect io jit lr nn onnx optimizer saving stubs "
     "training vision".split()
 )
 PUBLIC_MODULES = set(
