@@ -5,6 +5,7 @@ and prints what came of them. Byte damage follows the file, the rest damages a p
 """
 
 import collections
+import json
 import random
 import sys
 import time
@@ -151,7 +152,7 @@ def main(count, first=0):
         except BaseException:
             print("model", number, flush=True)
             raise
-    print(dict(sorted(found.items())))
+    print(json.dumps(dict(sorted(found.items()))))
 
 
 if __name__ == "__main__":

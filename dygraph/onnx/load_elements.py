@@ -5,7 +5,7 @@ import numpy as np
 import dygraph
 from dygraph import _core
 from dygraph.nn import functional as F
-from dygraph.onnx.load_rules import dtype_named, is_floating, rule, type_of
+from dygraph.onnx.load_rules import dims_of, dtype_named, is_floating, rule, type_of
 
 ops = _core.ops
 
@@ -42,7 +42,7 @@ def _aligned(call, a, b):
     if call.opset < 7 and call.attr("broadcast", 0) and call.attr("axis") is not None:
         after = call.rank(a) - call.rank(b) - call.attr("axis")
         if after > 0:
-            b = b.reshape([*_core.dims(b), *[1] * after])
+            b = b.reshape([*dims_of(b), *[1] * after])
     return a, b
 
 

@@ -17,6 +17,18 @@ def _schema(domain, name, opset):
         return None
 
 
+@functools.lru_cache(maxsize=4096)
+def needed_inputs(domain, name, opset):
+    """Whether each input of an operator must be given."""
+    schema = _schema(domain, name, opset)
+    if schema is None:
+        return ()
+    import onnx
+
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    return tuple(i < schema.min_input and v.option == single for i, v in enumerate(schema.inputs))
+
+
 def known(node, opsets):
     """Whether ONNX has a body for the operator in this version."""
     opset = opsets.get(node.domain)

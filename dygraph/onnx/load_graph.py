@@ -163,7 +163,10 @@ class Importer:
                 )
             try:
                 results = self.node(node.resolved(scope.attributes), scope)
-            except (DygraphError, TypeError, ValueError, IndexError, KeyError, OverflowError) as e:
+            except (
+                DygraphError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError,
+                RecursionError,
+            ) as e:  # fmt: skip
                 if not getattr(e, "of_onnx_node", False):
                     if not isinstance(e, DygraphError):
                         e = FormatError(
@@ -264,6 +267,12 @@ class Importer:
             raise InvalidArgumentError(
                 f"it must have at most {rule.arity} inputs, got {len(inputs)}"
             )
+        needed = load_functions.needed_inputs(call.node.domain, call.node.op_type, call.opset)
+        for i, needs in enumerate(needed):
+            if needs and (i >= len(inputs) or inputs[i] is None):
+                raise InvalidArgumentError(f"input {i} must be given, got {len(inputs)} inputs")
+        if not rule.lists and not rule.control and any(isinstance(v, list) for v in inputs):
+            raise InvalidArgumentError("its inputs must be tensors, got a sequence")
         values = [
             v if i in rule.known or isinstance(v, list) else call.variable(v, i in rule.frozen)
             for i, v in enumerate(inputs)

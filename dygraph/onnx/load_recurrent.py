@@ -8,7 +8,7 @@ from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn import functional as F
 from dygraph.onnx.load_control import repeat
-from dygraph.onnx.load_rules import rule
+from dygraph.onnx.load_rules import dims_of, rule
 from dygraph.onnx.load_shape import filled, steps_of
 
 ops = _core.ops
@@ -109,7 +109,7 @@ def _turned(call, x, lengths, steps):
     lengths = ops.reshape2(lengths.astype("int64"), shape=[1, -1, 1])
     whole = place + dygraph.zeros_like(lengths)
     index = dygraph.where(place < lengths, lengths - 1 - place, whole)
-    return ops.take_along_axis(x, dygraph.broadcast_to(index, _core.dims(x)), Axis=0)
+    return ops.take_along_axis(x, dygraph.broadcast_to(index, dims_of(x)), Axis=0)
 
 
 def _by_operator(call, kind, x, w, r, b, lengths, h0, c0, p, way, functions, hidden, steps):
@@ -137,7 +137,7 @@ def _by_operator(call, kind, x, w, r, b, lengths, h0, c0, p, way, functions, hid
                 **({} if lengths is None else {"SequenceLength": lengths}),
             },
             {
-                "hidden_size": hidden, "input_size": _core.dims(x)[-1], "is_test": True,
+                "hidden_size": hidden, "input_size": dims_of(x)[-1], "is_test": True,
                 "mode": "RNN_TANH" if kind == "RNN" else kind,
             },
         )  # fmt: skip

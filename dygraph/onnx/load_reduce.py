@@ -8,7 +8,7 @@ import numpy as np
 import dygraph
 from dygraph import _core
 from dygraph.core.sizes import Size
-from dygraph.onnx.load_rules import is_floating, rule
+from dygraph.onnx.load_rules import dims_of, is_floating, rule
 from dygraph.onnx.load_shape import axes_of, filled, is_open
 
 ops = _core.ops
@@ -36,7 +36,7 @@ def reduced(call, x, axes, name):
     """One reduction, by the axes of the attribute or the input."""
     axes, keep = axes_of(call, axes), bool(call.attr("keepdims", 1))
     if isinstance(axes, _core.Variable):
-        if 0 in _core.dims(x):
+        if 0 in dims_of(x):
             call.numbers(axes, f"the axes of {call.node.op_type} of no elements")
         return getattr(ops, name)(x, dim=axes, keep_dim=keep)
     if not axes and call.attr("noop_with_empty_axes", 0):
@@ -75,7 +75,7 @@ for _name, _op, _before, _after in (
 def reduce_extreme(call, x, axes):
     name = "reduce_max" if call.node.op_type == "ReduceMax" else "reduce_min"
     if str(x.dtype) == "bool":
-        none = 0 in _core.dims(x)
+        none = 0 in dims_of(x)
         wide = "uint8" if none else "int32"
         return reduced(call, x.astype(wide), axes, name).astype("bool")
     return reduced(call, x, axes, name)

@@ -36,9 +36,9 @@ FOLDED = 1 << 16  # elements that a constant may have to be computed while the m
 class Rule:
     """One operator's function and what the importer must know about it."""
 
-    def __init__(self, function, known, frozen, random, control):
+    def __init__(self, function, known, frozen, random, control, lists):
         self.function, self.known, self.frozen = function, frozenset(known), frozenset(frozen)
-        self.random, self.control = random, control
+        self.random, self.control, self.lists = random, control, lists
         parameters = list(inspect.signature(function).parameters.values())[1:]
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.arity = sum(
@@ -46,17 +46,17 @@ class Rule:
         )
 
 
-def rule(*names, domain="", known=(), frozen=(), random=False, control=False):
+def rule(*names, domain="", known=(), frozen=(), random=False, control=False, lists=False):
     """Register a function for the operators of these names.
 
     known : positions of inputs that it gets as they are; frozen : of initializers that training
     leaves alone; random : constants as inputs do not make its result one; control : it holds
-    graphs.
+    graphs; lists : it takes sequences.
     """
 
     def register(function):
         for name in names:
-            RULES[domain, name] = Rule(function, known, frozen, random, control)
+            RULES[domain, name] = Rule(function, known, frozen, random, control, lists)
         return function
 
     return register
@@ -157,7 +157,7 @@ class Call:
         return self.importer.shape(value)
 
     def rank(self, value):
-        return len(value.array.shape) if isinstance(value, Weight) else len(_core.dims(value))
+        return len(value.array.shape) if isinstance(value, Weight) else len(dims_of(value))
 
     def axis(self, axis, rank, what="axis"):
         """An axis counted from 0."""
@@ -191,6 +191,13 @@ def dtype_named(number, what="the type"):
             name = number
         raise UnimplementedError(f"{what} must be one of {', '.join(NUMBERS)}, got {name}")
     return DTYPES[number]
+
+
+def dims_of(value):
+    """The sizes as ints, -1 for open ones."""
+    if not isinstance(value, _core.Variable):
+        raise InvalidArgumentError(f"a tensor must be given, got {type(value).__name__}")
+    return _core.dims(value)
 
 
 def type_of(value):

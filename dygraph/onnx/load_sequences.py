@@ -11,22 +11,22 @@ from dygraph.onnx.load_shape import is_open
 ops = _core.ops
 
 
-@rule("SequenceEmpty")
+@rule("SequenceEmpty", lists=True)
 def sequence_empty(call):
     return ([],)
 
 
-@rule("OptionalHasElement", known=(0,))
+@rule("OptionalHasElement", known=(0,), lists=True)
 def optional_has_element(call, value):
     return call.constant(np.array(value is not None))
 
 
-@rule("OptionalGetElement")
+@rule("OptionalGetElement", lists=True)
 def optional_get_element(call, value):
     return (value,)
 
 
-@rule("SequenceConstruct")
+@rule("SequenceConstruct", lists=True)
 def sequence_construct(call, *values):
     return (list(values),)
 
@@ -38,31 +38,31 @@ def _place(call, place, n):
     return at
 
 
-@rule("SequenceInsert", known=(1, 2))
+@rule("SequenceInsert", known=(1, 2), lists=True)
 def sequence_insert(call, sequence, value, place):
     made = list(sequence)
     made.insert(len(made) if place is None else _place(call, place, len(made)), value)
     return (made,)
 
 
-@rule("SequenceErase", known=(1,))
+@rule("SequenceErase", known=(1,), lists=True)
 def sequence_erase(call, sequence, place):
     made = list(sequence)
     del made[-1 if place is None else _place(call, place, len(made))]
     return (made,)
 
 
-@rule("SequenceAt", known=(1,))
+@rule("SequenceAt", known=(1,), lists=True)
 def sequence_at(call, sequence, place):
     return call.variable(sequence[_place(call, place, len(sequence))])
 
 
-@rule("SequenceLength")
+@rule("SequenceLength", lists=True)
 def sequence_length(call, sequence):
     return call.constant(np.array(len(sequence), "int64"))
 
 
-@rule("ConcatFromSequence")
+@rule("ConcatFromSequence", lists=True)
 def concat_from_sequence(call, sequence):
     parts, axis = [call.variable(v) for v in sequence], call.needs("axis")
     return ops.stack(parts, axis=axis) if call.attr("new_axis", 0) else ops.concat(parts, axis=axis)

@@ -10,7 +10,7 @@ from dygraph.core import size_lists
 from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.onnx import load_sizes
-from dygraph.onnx.load_rules import Weight, dtype_named, rule
+from dygraph.onnx.load_rules import Weight, dims_of, dtype_named, rule
 
 ops = _core.ops
 
@@ -91,8 +91,8 @@ def _empty(x, sizes):
 
 
 def _zeros(x, sizes):
-    if math.prod(n for n in _core.dims(x)) != 0:
-        raise InvalidArgumentError(f"Reshape must keep the elements, got {_core.dims(x)} to {sizes}")
+    if math.prod(n for n in dims_of(x)) != 0:
+        raise InvalidArgumentError(f"Reshape must keep the elements, got {dims_of(x)} to {sizes}")
     return ops.fill_constant(shape=sizes, dtype=str(x.dtype))
 
 
@@ -122,7 +122,7 @@ def _by_variable(call, x, shape):
 
 def _known_length(call, list_, what):
     """The length of a list of sizes that only a run knows."""
-    dims = _core.dims(list_)
+    dims = dims_of(list_)
     if len(dims) != 1 or dims[0] < 0:
         raise UnimplementedError(
             f"the length of {what} must be known, got {dims}" + call.importer.fix_for(list_)
@@ -133,7 +133,7 @@ def _known_length(call, list_, what):
 def _elements(list_):
     """The elements of a list as int32 Variables of one element."""
     list_ = list_.astype("int32")
-    n = _core.dims(list_)[0]
+    n = dims_of(list_)[0]
     return [ops.slice(list_, axes=[0], starts=[i], ends=[i + 1]) for i in range(n)]
 
 
@@ -177,7 +177,7 @@ def axes_of(call, axes, what="axes", attribute="axes"):
     if axes is None:
         return None
     found = call.integers(axes)
-    if found is None and _core.dims(axes) == (0,):
+    if found is None and dims_of(axes) == (0,):
         return []
     return call.variable(axes) if found is None else found
 
@@ -361,7 +361,7 @@ def gather(call, x, index):
     rank = call.rank(x)
     axis = call.axis(call.attr("axis", 0), rank)
     index = nonnegative(call, call.variable(index), call.shape(x)[axis])
-    dims = _core.dims(index)
+    dims = dims_of(index)
     if len(dims) == 1:
         return ops.gather(x, index, axis=axis)
     flat = index.reshape([-1]) if dims else index.reshape([1])
@@ -438,7 +438,7 @@ def _place_index(call, index, sizes):
     numbers = call.numbers(index)
     if numbers is not None and not (numbers < 0).any():
         return index
-    depth = _core.dims(index)[-1]
+    depth = dims_of(index)[-1]
     limits = sizes[:depth]
     limit = (
         load_sizes.variable_of(load_sizes.array_of(limits))
@@ -485,14 +485,14 @@ def _scatter_places(call, x, places, updates, how):
     """Writes at places: as writes into rows of the flat value."""
     if how == "add" and str(x.dtype) in ("float32", "float64"):
         return ops.scatter_nd_add(x, places, updates)
-    own, depth = call.shape(x), _core.dims(places)[-1]
+    own, depth = call.shape(x), dims_of(places)[-1]
     if is_open(own) or depth < 0:
         raise UnimplementedError("ScatterND must know the sizes of data, got open ones")
     strides = [math.prod(own[i + 1 : depth]) for i in range(depth)]
     rows, width = math.prod(own[:depth]), math.prod(own[depth:])
     flat = (places * call.constant(np.array(strides, "int64"))).sum(axis=-1).reshape([-1, 1])
-    index = dygraph.broadcast_to(flat, [_core.dims(flat)[0], width]) if width != 1 else flat
-    if _core.dims(flat)[0] < 0:
+    index = dygraph.broadcast_to(flat, [dims_of(flat)[0], width]) if width != 1 else flat
+    if dims_of(flat)[0] < 0:
         raise UnimplementedError("ScatterND must know the number of updates, got an open size")
     table = ops.reshape2(x, shape=[rows, width])
     written = ops.put_along_axis(

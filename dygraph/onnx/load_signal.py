@@ -8,7 +8,7 @@ import dygraph
 from dygraph import _core
 from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
-from dygraph.onnx.load_rules import Weight, dtype_named, rule
+from dygraph.onnx.load_rules import Weight, dims_of, dtype_named, rule
 from dygraph.onnx.load_shape import as_variables, cut, filled, is_open
 from dygraph.onnx import load_sizes
 
@@ -17,10 +17,10 @@ ops = _core.ops
 
 def _complex(x, axis):
     """The value of complex numbers whose parts are the last axis."""
-    last = _core.dims(x)[-1]
+    last = dims_of(x)[-1]
     parts = [
-        ops.slice(x, axes=[len(_core.dims(x)) - 1], starts=[i], ends=[i + 1],
-                  decrease_axis=[len(_core.dims(x)) - 1])
+        ops.slice(x, axes=[len(dims_of(x)) - 1], starts=[i], ends=[i + 1],
+                  decrease_axis=[len(dims_of(x)) - 1])
         for i in range(last)
     ]  # fmt: skip
     return parts
@@ -56,7 +56,7 @@ def _transformed(call, x, axis, length, inverse, onesided):
         parts = _complex(x, axis)
         value = ops.complex(*parts) if last == 2 else ops.complex(parts[0], dygraph.zeros_like(parts[0]))
         out = ops.fft_c2r(value, axes=[axis], forward=False, last_dim_size=length)
-        return ops.unsqueeze2(out, axes=[len(_core.dims(out))])
+        return ops.unsqueeze2(out, axes=[len(dims_of(out))])
     if length is not None:
         x = _sized(call, x, axis, length)
     parts = _complex(x, axis)
