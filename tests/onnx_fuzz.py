@@ -11,11 +11,11 @@ import sys
 import time
 
 import numpy as np
-import onnx
 
 import dygraph
 import dygraph.onnx
 import fuzzing
+import onnx
 import onnx_models
 from dygraph.errors import DygraphError
 

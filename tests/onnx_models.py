@@ -1,6 +1,7 @@
 """ONNX models that tests build: no files, weights from a seed."""
 
 import numpy as np
+
 import onnx
 from onnx import helper, numpy_helper, parser
 
@@ -64,7 +65,9 @@ def residual():
             weights[f"{name}{k}_scale"], weights[f"{name}{k}_bias"] = normal(7, o), normal(8, o)
             weights[f"{name}{k}_mean"] = normal(9, o)
             weights[f"{name}{k}_var"] = np.abs(normal(10, o)) + 0.5
-        stats = {n: ", ".join(f"{n}{k}_{s}" for s in ("scale", "bias", "mean", "var")) for n in "ab"}
+        stats = {
+            n: ", ".join(f"{n}{k}_{s}" for s in ("scale", "bias", "mean", "var")) for n in "ab"
+        }
         text.append(f"""
             c{k} = Conv <pads = [1, 1, 1, 1], strides = [{stride}, {stride}]> ({x}, a{k})
             n{k} = BatchNormalization <epsilon = 0.001> (c{k}, {stats["a"]})

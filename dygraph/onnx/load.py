@@ -15,6 +15,8 @@ from dygraph.onnx import (  # noqa: F401  the families register their rules
     load_linear,
     load_ml,
     load_norm,
+    load_pad,
+    load_parts,
     load_quantize,
     load_recurrent,
     load_reduce,
@@ -60,7 +62,9 @@ class OnnxLayer(Layer):
         """The parameter of this ONNX name, made at the first call."""
         found = self._parameters.get(name)
         if found is None:
-            made = Parameter(_core.to_variable(array), trainable=trainable, name=self._program_name(name))
+            made = Parameter(
+                _core.to_variable(array), trainable=trainable, name=self._program_name(name)
+            )
             found = self._parameters[name] = made
         elif not trainable:
             found.stop_gradient = True

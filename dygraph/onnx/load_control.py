@@ -1,7 +1,5 @@
 """Rules that hold graphs: If, Loop, Scan."""
 
-import math
-
 import numpy as np
 
 import dygraph
@@ -232,7 +230,9 @@ def _scan(call, body, values, lead):
     n = len(values) - m
     scans = len(body.outputs) - n
     if n < 0 or scans < 0 or len(body.inputs) != n + m:
-        raise InvalidArgumentError(f"the body of Scan must take {n + m} values, got {len(body.inputs)}")
+        raise InvalidArgumentError(
+            f"the body of Scan must take {n + m} values, got {len(body.inputs)}"
+        )
     axes = call.attr("scan_input_axes", [0] * m)
     ways = call.attr("scan_input_directions", [0] * m)
     out_axes = call.attr("scan_output_axes", [0] * scans)
@@ -287,7 +287,7 @@ class _nothing:  # noqa: N801
 
 def _scan_of_batches(call, lengths, *values):
     """Before opset 9 the first axis is a batch of scans."""
-    body, m = _graph(call, "body"), call.needs("num_scan_inputs")
+    body = _graph(call, "body")
     if lengths is not None or any(call.attr("directions", [0])):
         raise UnimplementedError("Scan of opset 8 must have neither lengths nor directions")
     batch = call.shape(values[0])[0]
@@ -303,7 +303,6 @@ def _scan_of_batches(call, lengths, *values):
             ]
         each.append(_scan(call, body, rows, 0))
     with context(call):
-        return tuple(ops.stack([call.variable(v) for v in row], axis=0) for row in zip(*each, strict=True))
-
-
-_ = math
+        return tuple(
+            ops.stack([call.variable(v) for v in row], axis=0) for row in zip(*each, strict=True)
+        )

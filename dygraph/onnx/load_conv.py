@@ -1,6 +1,5 @@
 """Rules for convolutions and pooling over any number of axes."""
 
-import itertools
 import math
 
 import numpy as np
@@ -10,8 +9,8 @@ from dygraph import _core
 from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.onnx.load_norm import per_channel
-from dygraph.onnx.load_rules import is_floating, rule
-from dygraph.onnx.load_shape import filled, is_open, reshaped_like
+from dygraph.onnx.load_rules import rule
+from dygraph.onnx.load_shape import filled, is_open, reshaped_like, steps_of
 
 ops = _core.ops
 
@@ -24,7 +23,9 @@ class Window:
         n = len(self.sizes)
         self.kernel = kernel
         if len(kernel) != n or any(isinstance(k, Size) or k < 1 for k in kernel):
-            raise InvalidArgumentError(f"kernel_shape must have {n} sizes of 1 or more, got {kernel}")
+            raise InvalidArgumentError(
+                f"kernel_shape must have {n} sizes of 1 or more, got {kernel}"
+            )
         self.strides = call.attr("strides", [1] * n)
         self.dilations = call.attr("dilations", [1] * n)
         pads = call.attr("pads", [0] * 2 * n)
@@ -183,7 +184,11 @@ class Places:
         self.counts = [len(t) for t in self.tables]
 
     def inside(self, window, i, padded):
-        low, high = (-window.before[i], window.sizes[i] + window.after[i]) if padded else (0, window.sizes[i])
+        low, high = (
+            (-window.before[i], window.sizes[i] + window.after[i])
+            if padded
+            else (0, window.sizes[i])
+        )
         return (self.tables[i] >= low) & (self.tables[i] < high)
 
 
@@ -273,8 +278,6 @@ def _flat_places(call, x, window, places, best):
     table = call.constant(np.ascontiguousarray(flat).astype("int64"))
     table = table + filled(call, [batch, channels, *[1] * (n + 1)], 0, "int64")
     picked = ops.squeeze2(ops.take_along_axis(table, best, Axis=n + 2), axes=[n + 2])
-    from dygraph.onnx.load_shape import steps_of
-
     planes = ops.reshape2(steps_of(call, batch), shape=[-1, 1, *[1] * n]) * channels
     planes = planes + call.constant(np.arange(channels).reshape([1, -1, *[1] * n]).astype("int64"))
     return picked + planes * stride
@@ -353,16 +356,15 @@ def col2im(call, x, image, block):
     if is_open([batch, rows, columns]):
         raise UnimplementedError("Col2Im must know the sizes of its input, got open ones")
     taps, padded = math.prod(block), [image[i] + pads[i] + pads[n + i] for i in range(n)]
-    counts = [
-        (padded[i] - (block[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(n)
-    ]
+    counts = [(padded[i] - (block[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(n)]
     if rows % taps or math.prod(counts) != columns:
         raise InvalidArgumentError(f"Col2Im must have columns for {counts} blocks, got {columns}")
     flat = np.zeros([*block, *counts], "int64")
     for i in range(n):
         where = np.arange(block[i])[:, None] * dilations[i] + np.arange(counts[i]) * strides[i]
         where = where.reshape(
-            [block[i] if j == i else 1 for j in range(n)] + [counts[i] if j == i else 1 for j in range(n)]
+            [block[i] if j == i else 1 for j in range(n)]
+            + [counts[i] if j == i else 1 for j in range(n)]
         )
         flat = flat * padded[i] + where
     channels = rows // taps
@@ -378,6 +380,3 @@ def col2im(call, x, image, block):
         made, axes=list(range(2, n + 2)), starts=pads[:n],
         ends=[pads[i] + image[i] for i in range(n)],
     )  # fmt: skip
-
-
-_ = itertools, is_floating

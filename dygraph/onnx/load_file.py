@@ -173,7 +173,9 @@ class Reader:
         made.inputs, made.outputs = list(proto.input), list(proto.output)
         made.attributes = list(proto.attribute)
         made.defaults = {a.name: self.attribute(a, 1) for a in proto.attribute_proto}
-        made.opsets = self.opsets(proto.opset_import, "a function") if proto.opset_import else opsets
+        made.opsets = (
+            self.opsets(proto.opset_import, "a function") if proto.opset_import else opsets
+        )
         known = dict.fromkeys(made.inputs)
         made.nodes = self.node_list(proto.node, 1, known, f"the function '{proto.name}'")
         for name in made.outputs if whole else ():
@@ -370,7 +372,12 @@ class Reader:
         places = self.tensor(proto.indices, what)
         dense = np.zeros(dims, values.dtype)
         fits = places.dtype == np.int64 and values.ndim == 1 and len(places) == len(values)
-        if not fits or places.ndim not in (1, 2) or places.ndim == 2 and places.shape[1] != len(dims):
+        if (
+            not fits
+            or places.ndim not in (1, 2)
+            or places.ndim == 2
+            and places.shape[1] != len(dims)
+        ):
             raise fault(f"{what} must give one place for each value", places.shape)
         if places.ndim == 1:
             limits, places = [dense.size], places[:, None]
@@ -391,7 +398,9 @@ class Reader:
         shape = None
         if tensor.HasField("shape"):
             if len(tensor.shape.dim) > MAX_RANK:
-                raise fault(f"'{proto.name}' must have at most {MAX_RANK} axes", len(tensor.shape.dim))
+                raise fault(
+                    f"'{proto.name}' must have at most {MAX_RANK} axes", len(tensor.shape.dim)
+                )
             shape = []
             for dim in tensor.shape.dim:
                 which = dim.WhichOneof("value")

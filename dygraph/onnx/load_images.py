@@ -1,5 +1,6 @@
 """Rules for images: resizing, sampling, regions."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,12 +11,12 @@ from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.nn import functional as F
 from dygraph.onnx.load_rules import rule
-from dygraph.onnx.load_shape import is_open
+from dygraph.onnx.load_shape import as_variables, is_open
 
 ops = _core.ops
 
 
-# Resize: along each axis an output is a weighted sum of inputs, so a matrix for each axis does it ----
+# Resize: along each axis an output is a weighted sum of inputs, so a matrix for each axis does it.
 
 
 def _origin(mode, out, n, scale, roi):
@@ -77,7 +78,11 @@ def _weights(call, mode, out, n, scale, roi):
     taps = np.arange(int(math.ceil(2 * reach)) + 3)
     places = low[:, None] + taps
     distance = (places - at[:, None]) * stretch
-    each = _linear(distance) if mode == "linear" else _cubic(distance, call.attr("cubic_coeff_a", -0.75))
+    each = (
+        _linear(distance)
+        if mode == "linear"
+        else _cubic(distance, call.attr("cubic_coeff_a", -0.75))
+    )
     if call.attr("exclude_outside", 0):
         each = np.where((places < 0) | (places >= n), 0.0, each)
     each = each / each.sum(1, keepdims=True)
@@ -149,9 +154,15 @@ def resize(call, x, *given):
         n, scale = own[axis], resized[axis]
         out = sizes[i] if sizes else int(math.floor(n * scale))
         if out < 1 or n < 1:
-            raise InvalidArgumentError(f"Resize must keep an element of each axis, got {out} of {n}")
+            raise InvalidArgumentError(
+                f"Resize must keep an element of each axis, got {out} of {n}"
+            )
         call.room(out * n)
-        part = (0.0, 1.0) if corners is None or not corners.size else (corners[i], corners[i + len(axes)])
+        part = (
+            (0.0, 1.0)
+            if corners is None or not corners.size
+            else (corners[i], corners[i + len(axes)])
+        )
         matrix, missing = _weights(call, mode, out, n, scale, part)
         if missing.any():
             outside[axis] = missing
@@ -191,8 +202,6 @@ def _resize_open(call, x, axes, scales, sizes, mode):
     if factor is not None:
         attrs["scale"] = [factor.get(a, 1.0) for a in space]
     else:
-        from dygraph.onnx.load_shape import as_variables
-
         wanted = dict(zip(axes, sizes, strict=True))
         if not is_open([wanted[a] for a in space]):
             attrs["out_h"], attrs["out_w"] = wanted[2], wanted[3]
@@ -231,11 +240,12 @@ def _sampled(call, x, grid, mode, padding, corners):
         elif padding == "reflection" and mode != "bicubic":
             g = _reflected(g, size, corners)
         at.append(g)
-    taps = [{"nearest": _tap_nearest, "bilinear": _tap_linear, "bicubic": _tap_cubic}[mode](g) for g in at]
+    taps = [
+        {"nearest": _tap_nearest, "bilinear": _tap_linear, "bicubic": _tap_cubic}[mode](g)
+        for g in at
+    ]
     flat = ops.reshape2(x, shape=[batch, channels, math.prod(space)])
     total = None
-    import itertools
-
     for combination in itertools.product(*taps):
         index, weight = None, None
         for i, (place, part) in enumerate(combination):
@@ -250,9 +260,7 @@ def _sampled(call, x, grid, mode, padding, corners):
             index = safe if index is None else index * size + safe
             if part is not None:
                 weight = part if weight is None else weight * part
-        index = dygraph.broadcast_to(
-            ops.unsqueeze2(index, axes=[1]), [batch, channels, count]
-        )
+        index = dygraph.broadcast_to(ops.unsqueeze2(index, axes=[1]), [batch, channels, count])
         read = ops.take_along_axis(flat, index, Axis=2)
         if weight is not None:
             read = read * ops.unsqueeze2(weight, axes=[1])
@@ -306,7 +314,9 @@ def roi_align(call, x, rois, batch):
     back = dygraph.argsort(order)
     places = call.constant(np.arange(images, dtype="int64").reshape([1, -1]))
     counts = ops.reduce_sum(
-        dygraph.equal(ops.unsqueeze2(batch, axes=[1]), places).astype("int64"), dim=[0], keep_dim=False
+        dygraph.equal(ops.unsqueeze2(batch, axes=[1]), places).astype("int64"),
+        dim=[0],
+        keep_dim=False,
     )
     old = call.opset < 16
     aligned = call.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel" and not old

@@ -51,7 +51,9 @@ def label_encoder(call, x):
         name = "default_int64" if values.dtype == np.int64 else "default_float"
         default = call.attr(name, -1 if values.dtype == np.int64 else -0.0)
     out = filled_like(call, x, np.asarray(default).reshape(-1)[0].item(), str(values.dtype))
-    for key, value in reversed(list(zip(keys.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True))):
+    for key, value in reversed(
+        list(zip(keys.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True))
+    ):
         same = dygraph.isnan(x) if key != key else dygraph.equal(x, dygraph.zeros_like(x) + key)
         out = dygraph.where(same, filled_like(call, x, value, str(values.dtype)), out)
     return out
@@ -95,12 +97,16 @@ def tfidf(call, x):
                 continue
             same = None
             for i, item in enumerate(gram):
-                part = ops.slice(rows, axes=[1], starts=[i * (skip + 1)], ends=[i * (skip + 1) + places])
+                part = ops.slice(
+                    rows, axes=[1], starts=[i * (skip + 1)], ends=[i * (skip + 1) + places]
+                )
                 here = dygraph.equal(part, dygraph.zeros_like(part) + item)
                 same = here if same is None else dygraph.logical_and(same, here)
             found = ops.reduce_sum(same.astype("float32"), dim=[1], keep_dim=True)
             counts[column] = found if counts[column] is None else counts[column] + found
-    zero = ops.reduce_sum((rows - rows).astype("float32"), dim=[1], keep_dim=True) if length else None
+    zero = (
+        ops.reduce_sum((rows - rows).astype("float32"), dim=[1], keep_dim=True) if length else None
+    )
     if zero is None:
         raise UnimplementedError("TfIdfVectorizer must have an item to count, got none")
     out = ops.concat([zero if c is None else c for c in counts], axis=1)

@@ -87,7 +87,13 @@ def layer_norm(call, x, scale, bias):
         for n in sizes[axis:]:
             width *= n
         flat = [None if v is None else ops.reshape2(v, shape=[width]) for v in (scale, bias)]
-        found = ops.layer_norm(x, epsilon=epsilon, begin_norm_axis=axis or rank, scale=flat[0], bias=flat[1]) if axis else None
+        found = (
+            ops.layer_norm(
+                x, epsilon=epsilon, begin_norm_axis=axis or rank, scale=flat[0], bias=flat[1]
+            )
+            if axis
+            else None
+        )
         if found is not None:
             return found[0] if isinstance(found, (list, tuple)) else found
     out, mean, inverse = _normalized(wide, list(range(axis, rank)), epsilon)

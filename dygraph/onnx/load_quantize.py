@@ -43,9 +43,7 @@ def quantized(call, x, scale, zero, axis=1, block=0, dtype=None, precision=None)
 def quantize_linear(call, x, scale, zero):
     dtype = call.attr("output_dtype", 0)
     dtype = dtype_named(dtype, "output_dtype") if dtype and zero is None else None
-    return quantized(
-        call, x, scale, zero, call.attr("axis", 1), call.attr("block_size", 0), dtype
-    )
+    return quantized(call, x, scale, zero, call.attr("axis", 1), call.attr("block_size", 0), dtype)
 
 
 @rule("DequantizeLinear")
@@ -115,4 +113,6 @@ def qlinear_conv(call, x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_z
     w_scale = w_scale.astype("float64")
     if call.rank(w_scale) == 1:
         w_scale = ops.reshape2(w_scale, shape=channels)
-    return quantized(call, out * (x_scale.astype("float64") * w_scale), y_scale.astype("float64"), y_zero)
+    return quantized(
+        call, out * (x_scale.astype("float64") * w_scale), y_scale.astype("float64"), y_zero
+    )

@@ -1,10 +1,7 @@
 """Rules for RNN, GRU and LSTM."""
 
-import numpy as np
-
 import dygraph
 from dygraph import _core
-from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn import functional as F
 from dygraph.onnx.load_control import repeat
@@ -14,7 +11,11 @@ from dygraph.onnx.load_shape import filled, steps_of
 ops = _core.ops
 
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-_ORDER = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}  # ONNX's gates as operator rnn has them
+_ORDER = {
+    "RNN": [0],
+    "GRU": [1, 0, 2],
+    "LSTM": [0, 2, 3, 1],
+}  # ONNX's gates as operator rnn has them
 _USUAL = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 _ACTIVATIONS = {
     "tanh": dygraph.tanh, "sigmoid": F.sigmoid, "relu": F.relu, "softsign": F.softsign,
@@ -128,7 +129,9 @@ def _by_operator(call, kind, x, w, r, b, lengths, h0, c0, p, way, functions, hid
                                        ends=[(i + 1) * gates * hidden]), kind, hidden)
                 for i in (0, 1)
             ]  # fmt: skip
-        states = [ops.slice(s, axes=[0], starts=[d], ends=[d + 1]) for s in (h0, c0) if s is not None]
+        states = [
+            ops.slice(s, axes=[0], starts=[d], ends=[d + 1]) for s in (h0, c0) if s is not None
+        ]
         found = _core.run_op(
             "rnn",
             {
@@ -178,7 +181,10 @@ def _stepped(call, kind, x, weights, lengths, first, functions, hidden, steps):
     bias = [0.0, 0.0]
     if b is not None:
         n = _GATES[kind] * hidden
-        bias = [ops.slice(b, axes=[0], starts=[0], ends=[n]), ops.slice(b, axes=[0], starts=[n], ends=[2 * n])]
+        bias = [
+            ops.slice(b, axes=[0], starts=[0], ends=[n]),
+            ops.slice(b, axes=[0], starts=[n], ends=[2 * n]),
+        ]
     projected = ops.matmul_v2(x, w, trans_y=True) + bias[0]
     limit = call.attr("clip")
     clipped = (lambda v: v) if limit is None else lambda v: dygraph.clip(v, -limit, limit)  # noqa: E731
@@ -241,6 +247,3 @@ def _lstm(call, row, states, r, bias, p, functions, clipped, hidden):
     if p is not None:
         o = o + peep[1] * c
     return [f(clipped(o)) * last(c), c]
-
-
-_ = np, Size

@@ -1,6 +1,5 @@
 """Rules for reductions, running sums, extremes and order."""
 
-import functools
 import math
 
 import numpy as np
@@ -8,8 +7,9 @@ import numpy as np
 import dygraph
 from dygraph import _core
 from dygraph.core.sizes import Size
-from dygraph.onnx.load_rules import dims_of, is_floating, rule
-from dygraph.onnx.load_shape import axes_of, filled, is_open
+from dygraph.onnx.load_rules import dims_of, rule
+from dygraph.onnx.load_shape import axes_of, filled, is_open, reshaped, reshaped_like, steps_of
+from dygraph.onnx.load_sizes import product
 
 ops = _core.ops
 
@@ -86,7 +86,11 @@ def reduce_log_sum_exp(call, x, axes):
     found, keep = axes_of(call, axes), bool(call.attr("keepdims", 1))
     sizes = call.shape(x)
     known = not isinstance(found, _core.Variable)
-    if known and (found or not call.attr("noop_with_empty_axes", 0)) and (is_open(sizes) or math.prod(sizes)):
+    if (
+        known
+        and (found or not call.attr("noop_with_empty_axes", 0))
+        and (is_open(sizes) or math.prod(sizes))
+    ):
         rank = call.rank(x)
         dims = [call.axis(a, rank) for a in found] if found else list(range(rank))
         if str(x.dtype) in ("float32", "float64"):
@@ -177,8 +181,6 @@ def hardmax(call, x):
     x, axis, back = coerced(call, x)
     n = call.shape(x)[axis]
     found = ops.arg_max(x, axis=axis, keepdims=True, dtype="int64")
-    from dygraph.onnx.load_shape import steps_of
-
     rank = call.rank(x)
     place = ops.reshape2(steps_of(call, n), shape=[-1 if i == axis else 1 for i in range(rank)])
     return back(dygraph.equal(found, place).astype(x.dtype))
@@ -190,12 +192,6 @@ def coerced(call, x):
     axis = call.axis(call.attr("axis", -1 if call.opset >= 13 else 1), rank)
     if call.opset >= 13 or axis == rank - 1:
         return x, axis, lambda y: y
-    from dygraph.onnx.load_shape import reshaped, reshaped_like
-    from dygraph.onnx.load_sizes import product
-
     sizes = call.shape(x)
     flat = reshaped(call, x, [product(sizes[:axis]), product(sizes[axis:])])
     return flat, 1, lambda y: reshaped_like(call, y, sizes)
-
-
-_ = functools, is_floating

@@ -8,9 +8,10 @@ import dygraph
 from dygraph import _core
 from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
-from dygraph.onnx.load_rules import Weight, dims_of, dtype_named, rule
-from dygraph.onnx.load_shape import as_variables, cut, filled, is_open
+from dygraph.nn import functional as F
 from dygraph.onnx import load_sizes
+from dygraph.onnx.load_rules import Weight, dims_of, dtype_named, rule
+from dygraph.onnx.load_shape import as_variables, filled, is_open, reshaped_like
 
 ops = _core.ops
 
@@ -54,7 +55,11 @@ def _transformed(call, x, axis, length, inverse, onesided):
         if half != n:
             x = _sized(call, x, axis, half)
         parts = _complex(x, axis)
-        value = ops.complex(*parts) if last == 2 else ops.complex(parts[0], dygraph.zeros_like(parts[0]))
+        value = (
+            ops.complex(*parts)
+            if last == 2
+            else ops.complex(parts[0], dygraph.zeros_like(parts[0]))
+        )
         out = ops.fft_c2r(value, axes=[axis], forward=False, last_dim_size=length)
         return ops.unsqueeze2(out, axes=[len(dims_of(out))])
     if length is not None:
@@ -63,7 +68,11 @@ def _transformed(call, x, axis, length, inverse, onesided):
     if last == 1 and not inverse:
         out = ops.fft_r2c(parts[0], axes=[axis], onesided=onesided)
     else:
-        value = ops.complex(*parts) if last == 2 else ops.complex(parts[0], dygraph.zeros_like(parts[0]))
+        value = (
+            ops.complex(*parts)
+            if last == 2
+            else ops.complex(parts[0], dygraph.zeros_like(parts[0]))
+        )
         out = ops.fft_c2c(value, axes=[axis], forward=not inverse)
         if onesided:
             n = call.shape(x)[axis]
@@ -95,13 +104,13 @@ def stft(call, x, hop, window, length):
     if length is None or is_open([n, length]):
         raise UnimplementedError("STFT must know the lengths of signal and frame")
     if hop < 1 or not 1 <= length <= n:
-        raise InvalidArgumentError(f"STFT must have frames inside {n} samples, got {length} by {hop}")
+        raise InvalidArgumentError(
+            f"STFT must have frames inside {n} samples, got {length} by {hop}"
+        )
     starts = np.arange((n - length) // hop + 1) * hop
     index = (starts[:, None] + np.arange(length)).reshape(-1)
     frames = ops.gather(x, call.constant(index.astype("int64")), axis=1)
     batch, last = call.shape(x)[0], call.shape(x)[2]
-    from dygraph.onnx.load_shape import reshaped_like
-
     frames = reshaped_like(call, frames, [batch, len(starts), length, last])
     if window is not None:
         frames = frames * ops.reshape2(window, shape=[1, 1, -1, 1])
@@ -145,7 +154,10 @@ def _window_open(call, size):
 
 @rule("MelWeightMatrix", known=(0, 1, 2, 3, 4))
 def mel_weight_matrix(call, bins, length, rate, low, high):
-    values = [call.numbers(v, "an input of MelWeightMatrix").item() for v in (bins, length, rate, low, high)]
+    values = [
+        call.numbers(v, "an input of MelWeightMatrix").item()
+        for v in (bins, length, rate, low, high)
+    ]
     bins, length, rate, low, high = values
     rows = length // 2 + 1
     if bins < 1 or length < 1 or bins * rows > 1 << 24:
@@ -215,11 +227,6 @@ def bernoulli(call, p):
 
 @rule("Multinomial", random=True)
 def multinomial(call, logits):
-    from dygraph.nn import functional as F
-
     count = call.attr("sample_size", 1)
     out = ops.multinomial(F.softmax(logits, axis=-1), num_samples=count, replacement=True)
     return out.astype(dtype_named(call.attr("dtype", 6)))
-
-
-_ = cut

@@ -48,18 +48,19 @@ def tensor_of(n):
     if place is None:
         return n.tensor()
     variable, axis = place
+    place = id(variable), axis  # the tracker keeps the variable alive
     program = variable.block.program
     made = n._tracker.__dict__.setdefault("tensors", {})
     block = program.current_block()
     while True:
-        found = made.get((block.idx, *n.terms))
+        found = made.get((block.idx, place))
         if found is not None and block.core.find(found.name) is found:
             return found  # unless its description was taken back
         if block.parent_idx < 0:
             break
         block = program.block(block.parent_idx)
     found = _core.ops.slice(_core.ops.shape(variable), axes=[0], starts=[axis], ends=[axis + 1])
-    made[program.current_block().idx, *n.terms] = found
+    made[program.current_block().idx, place] = found
     return found
 
 

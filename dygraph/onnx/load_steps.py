@@ -11,7 +11,9 @@ _DOMAIN = "ai.onnx.preview.training"
 
 def _groups(values, kinds):
     if not values or len(values) % kinds:
-        raise InvalidArgumentError(f"it must have {kinds} values for each tensor, got {len(values)}")
+        raise InvalidArgumentError(
+            f"it must have {kinds} values for each tensor, got {len(values)}"
+        )
     n = len(values) // kinds
     return list(zip(*(values[i * n : (i + 1) * n] for i in range(kinds)), strict=True))
 

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import dygraph
 import dygraph.onnx
+import onnx
 import onnx_models
 from dygraph.errors import (
     ArgumentTypeError,
@@ -21,6 +20,7 @@ from dygraph.errors import (
     MissingFileError,
     UnimplementedError,
 )
+from onnx import TensorProto, helper, numpy_helper
 
 TESTS = Path(__file__).parents[1]
 
@@ -61,7 +61,10 @@ def test_all_unsupported_operators_are_listed_at_once():
     "nodes, text",
     [
         ([node("Relu", "z", "y"), node("Relu", "x", "z")], "in an order .*'z'"),
-        ([node("Add", "x z", "a"), node("Relu", "a", "z"), node("Relu", "z", "y")], "without cycles"),
+        (
+            [node("Add", "x z", "a"), node("Relu", "a", "z"), node("Relu", "z", "y")],
+            "without cycles",
+        ),
         ([node("Relu", "nothing", "y")], "'nothing', which nothing writes"),
         ([node("Relu", "x", "y"), node("Abs", "x", "y")], "written once, got 'y' twice"),
         ([node("Relu", "x", "z")], "'y', an output of the graph 'g', must be computed"),
@@ -75,9 +78,7 @@ def test_faulty_graphs(nodes, text):
 def test_names_that_repeat():
     refused(graph([node("Add", "x x", "y")], inputs=("x", "x")), FormatError, "got 'x' twice")
     one = numpy_helper.from_array(np.ones(2, "float32"), "w")
-    refused(
-        graph([node("Add", "x w", "y")], initializers=[one, one]), FormatError, "got 'w' twice"
-    )
+    refused(graph([node("Add", "x w", "y")], initializers=[one, one]), FormatError, "got 'w' twice")
     model = graph([node("Relu", "x", "y")])
     model.opset_import.append(helper.make_opsetid("ai.onnx", 20))
     refused(model, FormatError, "import a domain once")
@@ -130,7 +131,11 @@ def test_sizes_are_checked_before_they_are_used():
     refused(tensor([3]), FormatError, "must have 3 values, got 0")
     # A small file must not make large constants while it is loaded.
     big = numpy_helper.from_array(np.array([1 << 20, 1 << 20]), "w")
-    nodes = [node("ConstantOfShape", "w", "c"), node("ReduceSum", "c", "s"), node("Add", "x s", "y")]
+    nodes = [
+        node("ConstantOfShape", "w", "c"),
+        node("ReduceSum", "c", "s"),
+        node("Add", "x s", "y"),
+    ]
     dygraph.onnx.load(graph(nodes, initializers=[big]))
 
 
@@ -149,7 +154,8 @@ def test_depth_and_growth():
         attribute = field(1, b"then_branch") + field(6, body) + b"\xa0\x01\x05"
         made = field(4, b"If") + field(1, b"x") + field(2, b"y") + field(5, attribute)
         body = field(1, made) + b"".join(
-            field(n, p.SerializeToString()) for n, p in ((11, flat.graph.input[0]), (12, flat.graph.output[0]))
+            field(n, p.SerializeToString())
+            for n, p in ((11, flat.graph.input[0]), (12, flat.graph.output[0]))
         )
         if depth in (28, 31, 299):
             whole = onnx.ModelProto(opset_import=flat.opset_import).SerializeToString()

@@ -1,12 +1,12 @@
 """Loaded models compute what ONNX Runtime computes, and train as eager layers do."""
 
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
 
 import dygraph
 import dygraph.onnx
+import onnx
 import onnx_models
 from dygraph import static
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError
@@ -207,7 +207,9 @@ def test_versions_of_one_operator(opset):
 
 
 def test_softmax_before_opset_13_takes_all_later_axes_together():
-    graph = onnx.parser.parse_graph("g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Softmax (x) }")
+    graph = onnx.parser.parse_graph(
+        "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Softmax (x) }"
+    )
     x = np.zeros((1, 2, 2), "float32")
     for opset, wanted in ((11, 0.25), (13, 0.5)):
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
