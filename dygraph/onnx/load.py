@@ -20,6 +20,7 @@ from dygraph.onnx import (  # noqa: F401  the families register their rules
     load_quantize,
     load_recurrent,
     load_reduce,
+    load_resize,
     load_sequences,
     load_shape,
     load_signal,
