@@ -49,8 +49,8 @@ def lenet():
             y = Gemm <transB = 1> (f, w3, b3)
         }""",
         {
-            "w1": normal(1, 6, 1, 5, 5) * 0.2, "b1": normal(2, 6), "w2": normal(3, 16, 6, 5, 5) * 0.1,
-            "b2": normal(4, 16), "w3": normal(5, 10, 400) * 0.05, "b3": normal(6, 10),
+            "w1": normal(1, 6, 1, 5, 5) * 0.2, "b1": normal(2, 6),
+            "w2": normal(3, 16, 6, 5, 5) * 0.1, "b2": normal(4, 16), "w3": normal(5, 10, 400) * 0.05, "b3": normal(6, 10),
         },
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def encoder(width=16, heads=4):
         }}""",
         {
             "table": normal(1, 20, width), "places": normal(2, 32, width),
-            **{w: normal(3 + i, width, width) * 0.3 for i, w in enumerate(("wq", "wk", "wv", "wo"))},
+            **{f"w{n}": normal(3 + i, width, width) * 0.3 for i, n in enumerate("qkvo")},
             "gain": normal(8, width), "bias": normal(9, width),
             "w1": normal(10, width, 32) * 0.3, "w2": normal(11, 32, width) * 0.3,
         },

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dygraph
-from dygraph import _core, static
+from dygraph import _core
 from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.onnx import load_sizes
@@ -42,7 +42,7 @@ def if_(call, condition):
 
     with _in_program(call):
         condition = call.variable(condition).reshape([1])
-    found = static.layers.cond(condition, branch(branches[0]), branch(branches[1]))
+    found = dygraph.static.layers.cond(condition, branch(branches[0]), branch(branches[1]))
     return tuple(found)
 
 
@@ -65,7 +65,7 @@ def repeat(call, count, condition, body, states, scans):
     program = call.importer.program
     if known and count is not None and condition is None and count <= 32:
         return _unrolled(call, count, body, states, scans)
-    layers = static.layers
+    layers = dygraph.static.layers
     with _in_program(call):
         if isinstance(count, Size):
             count = count.variable().astype("int64").reshape([1])

@@ -219,7 +219,8 @@ def _plain(call, window, x):
         and not call.attr("ceil_mode", 0)
         and len(window.kernel) <= 3
         and str(x.dtype) in ("float32", "float64")
-        and all(b < k and a < k for b, a, k in zip(window.before, window.after, window.kernel, strict=True))
+        and all(map(int.__lt__, window.before, window.kernel))
+        and all(map(int.__lt__, window.after, window.kernel))
     )  # fmt: skip
 
 

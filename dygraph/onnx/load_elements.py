@@ -234,15 +234,35 @@ def bit_cast(call, x):
     return call.constant(np.asarray(x.numpy()).view(to))
 
 
-@rule("Dropout", known=(1, 2))
+@rule("Dropout", known=(1, 2), random=True)
 def dropout(call, x, ratio, training):
     """Inference unless ``training_mode`` says otherwise; the mask in a second output."""
     ones = dygraph.ones_like(x).astype("bool") if call.wants(1) else None
-    trains = training is not None and bool(call.numbers(training, "training_mode").item())
-    p = call.attr("ratio", 0.5) if call.opset < 12 else 0.5
-    if call.opset >= 12 and ratio is not None and trains:
-        p = float(call.numbers(ratio, "ratio").item())
+    p = call.attr("ratio", 0.5)
+    known = [v is None or call.numbers(v) is not None for v in (ratio, training)]
+    trains = training is not None and (not known[1] or bool(call.numbers(training).item()))
+    if trains and not all(known):
+        return _dropout_open(call, x, call.variable(ratio), call.variable(training))
+    if call.opset >= 12 and trains:
+        p = 0.5 if ratio is None else float(call.numbers(ratio).item())
     if not trains or p == 0.0:
         return x, ones
     mask = F.dropout(dygraph.ones_like(x), p, training=True)
     return x * mask, mask.astype("bool")
+
+
+def _dropout_open(call, x, ratio, training):
+    """Dropout whose ratio, or whether it trains, a run decides."""
+    ratio = call.constant(np.array(0.5), x) if ratio is None else ratio.astype(x.dtype)
+    kept = dygraph.greater_equal(_uniform_like(x), ratio)
+    if training is not None:
+        kept = dygraph.logical_or(kept, dygraph.logical_not(training))
+        ratio = dygraph.where(training, ratio, dygraph.zeros_like(ratio))
+    return x * kept.astype(x.dtype) / (1.0 - ratio), kept
+
+
+def _uniform_like(x):
+    shape = ops.shape(x)
+    return ops.uniform_random(
+        shape=[-1] * len(dims_of(x)), min=0.0, max=1.0, dtype=str(x.dtype), shape_tensor=shape
+    )

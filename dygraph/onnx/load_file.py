@@ -88,7 +88,7 @@ class Function:
 
 
 class Model:
-    __slots__ = ("functions", "graph", "opsets")
+    __slots__ = ("functions", "graph", "nodes", "opsets")
 
 
 def fault(rule, got):
@@ -151,6 +151,7 @@ class Reader:
                 raise fault("functions must have different names", f"'{function.name}' twice")
             model.functions[key] = made
         model.graph = self.graph(proto.graph, 0, {})
+        model.nodes = self.nodes
         return model
 
     def opsets(self, imports, what):

@@ -14,13 +14,14 @@ from dygraph.errors import (
     append_text,
 )
 from dygraph.onnx import load_functions, load_sizes
-from dygraph.onnx.load_file import MAX_NESTING, MAX_NODES, Graph
+from dygraph.onnx.load_file import MAX_NESTING, Graph
 from dygraph.onnx.load_rules import FOLDED, RULES, Call, TooLarge, Weight, dtype_named
 
 _WIDER = {
     "float16": "float32", "bfloat16": "float32",
     "bool": "int32", "uint8": "int32", "int8": "int32", "int16": "int32",
 }  # fmt: skip
+EXPANDED = 10_000
 _LITERAL = 64  # elements; a larger constant becomes a buffer
 
 
@@ -46,7 +47,7 @@ class Importer:
 
     def __init__(self, model, layer, program=None):
         self.model, self.layer, self.program = model, layer, program
-        self.calls = 0
+        self.calls, self.most = 0, EXPANDED + 1000 * model.nodes  # of functions
         self._constants = {}  # (block, id): (symbolic, eager), which keeps the id alive
         self._arrays = {}  # id of an attribute's or initializer's array: (Variable, array)
 
@@ -155,12 +156,6 @@ class Importer:
 
     def nodes(self, nodes, scope):
         for node in nodes:
-            self.calls += 1
-            if self.calls > MAX_NODES:
-                raise FormatError(
-                    f"onnx.load: a model must have at most {MAX_NODES} nodes after its functions "
-                    "are expanded, got more"
-                )
             try:
                 results = self.node(node.resolved(scope.attributes), scope)
             except (
@@ -300,6 +295,12 @@ class Importer:
             raise InvalidArgumentError(
                 f"it must have at most {len(function.inputs)} inputs and "
                 f"{len(function.outputs)} outputs, got {len(inputs)} and {len(node.outputs)}"
+            )
+        self.calls += len(function.nodes)
+        if self.program is not None and self.calls > self.most:
+            raise FormatError(
+                f"onnx.load: a model must have at most {self.most} nodes after its functions are "
+                "expanded, got more"
             )
         given = {**function.defaults, **node.attributes}
         inner = Scope(function.opsets, None, given, scope.depth + 1)

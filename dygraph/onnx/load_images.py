@@ -10,8 +10,9 @@ from dygraph import _core
 from dygraph.core.sizes import Size
 from dygraph.errors import UnimplementedError
 from dygraph.nn import functional as F
+from dygraph.onnx.load_control import repeat
 from dygraph.onnx.load_rules import rule
-from dygraph.onnx.load_shape import is_open
+from dygraph.onnx.load_shape import is_open, steps_of
 
 ops = _core.ops
 
@@ -141,9 +142,13 @@ def non_max_suppression(call, boxes, scores, most, overlap, least):
     classes = call.shape(scores)[1]
     if is_open([batch, classes]):
         raise UnimplementedError("NonMaxSuppression must know the batch and classes")
-    most = 0 if most is None else int(call.numbers(most, "max_output_boxes_per_class").item())
-    overlap = 0.0 if overlap is None else float(call.numbers(overlap, "iou_threshold").item())
-    least = None if least is None else float(call.numbers(least, "score_threshold").item())
+    most = call.variable(most) if most is not None else call.constant(np.array([0], "int64"))
+    most = most.astype("int32").reshape([1])
+    known = 0.0 if overlap is None else call.numbers(overlap)
+    overlap = (
+        call.variable(overlap).reshape([1]) if known is None else float(np.asarray(known).item())
+    )
+    least = None if least is None else call.variable(least).reshape([1])
     found = []
     for b in range(batch):
         own = ops.squeeze2(ops.slice(boxes, axes=[0], starts=[b], ends=[b + 1]), axes=[0])
@@ -170,9 +175,45 @@ def _suppressed(call, boxes, score, most, overlap, least, b, c):
     if least is not None:
         kept = ops.where_index(ops.gather(score, order, axis=0) > least).reshape([-1])
         order = ops.gather(order, kept, axis=0)
-    kept = ops.nms(ops.gather(boxes, order, axis=0), iou_threshold=overlap)
+    boxes = ops.gather(boxes, order, axis=0)
+    if isinstance(overlap, float):
+        kept = ops.nms(boxes, iou_threshold=overlap)
+    else:
+        kept = _kept_boxes(call, boxes, overlap)
     order = ops.gather(order, kept, axis=0)
-    order = ops.slice(order, axes=[0], starts=[0], ends=[most])
+    zero = call.constant(np.array([0], "int32"))
+    order = ops.slice(
+        order, axes=[0], starts=[0], ends=[0], starts_tensor_list=[zero], ends_tensor_list=[most],
+        infer_flags=[-1],
+    )  # fmt: skip
     index = ops.unsqueeze2(order, axes=[1])
     zero = index - index
     return ops.concat([zero + b, zero + c, index], axis=1)
+
+
+def _kept_boxes(call, boxes, overlap):
+    """Indices of boxes, the best first, that overlap no kept better one too much."""
+    columns = [ops.slice(boxes, axes=[1], starts=[i], ends=[i + 1]) for i in range(4)]
+    rows = [dygraph.permute_dims(c, [1, 0]) for c in columns]
+    low, high = dygraph.maximum, dygraph.minimum
+    zero = dygraph.zeros_like(columns[0])
+    width = low(high(columns[2], rows[2]) - low(columns[0], rows[0]), zero)
+    height = low(high(columns[3], rows[3]) - low(columns[1], rows[1]), zero)
+    area = (columns[2] - columns[0]) * (columns[3] - columns[1])
+    common = width * height
+    whole = area + dygraph.permute_dims(area, [1, 0]) - common
+    ratio = common / dygraph.where(whole > 0.0, whole, dygraph.ones_like(whole))
+    near = (ratio > overlap).astype("float32")
+    count = call.shape(boxes)[0]
+    place = steps_of(call, count)
+
+    def turn(step, holds, states):
+        step = call.variable(step).reshape([1])
+        own = ops.gather(states[0], step, axis=0)
+        worse = (place > step).astype("float32")
+        covered = ops.gather(near, step, axis=0).reshape([-1]) * worse * own
+        return None, [states[0] * (1.0 - covered)], []
+
+    first = dygraph.ones_like(columns[0]).reshape([-1]).astype("float32")
+    (kept,), _ = repeat(call, count, None, turn, [first], 0)
+    return ops.where_index(kept).reshape([-1])

@@ -37,7 +37,7 @@ def reduced(call, x, axes, name):
     axes, keep = axes_of(call, axes), bool(call.attr("keepdims", 1))
     if isinstance(axes, _core.Variable):
         if 0 in dims_of(x):
-            call.numbers(axes, f"the axes of {call.node.op_type} of no elements")
+            return _of_nothing(call, x, axes, keep, _EMPTY[name](str(x.dtype)))
         return getattr(ops, name)(x, dim=axes, keep_dim=keep)
     if not axes and call.attr("noop_with_empty_axes", 0):
         return x
@@ -53,6 +53,20 @@ def reduced(call, x, axes, name):
 
 def _times(x, y):
     return x * y
+
+
+def _of_nothing(call, x, axes, keep, value):
+    """A reduction of no elements by axes that only a run knows."""
+    if not keep or is_open(call.shape(x)):
+        call.numbers(axes, f"the axes of {call.node.op_type} of no elements")
+    rank = call.rank(x)
+    axes = axes.astype("int64")
+    axes = dygraph.where(axes < 0, axes + rank, axes)
+    sizes = call.constant(np.array(call.shape(x), "int32"))
+    ones = call.constant(np.ones(dims_of(axes), "int32"))
+    sizes = ops.put_along_axis(sizes, axes, ones, Axis=0, Reduce="assign")
+    parts = [ops.slice(sizes, axes=[0], starts=[i], ends=[i + 1]) for i in range(rank)]
+    return filled(call, parts, value, str(x.dtype))
 
 
 for _name, _op, _before, _after in (
@@ -118,9 +132,28 @@ def cumulative(call, x, axis):
     if found is None and call.node.op_type == "CumSum":
         axis = call.variable(axis).astype("int32").reshape([1])
         return ops.cumsum(x, axis=axis, exclusive=exclusive, reverse=bool(backwards))
+    if found is None:
+        return by_axis(
+            call, axis, range(call.rank(x)), lambda a: _cumprod(x, a, backwards, exclusive)
+        )
     axis = call.axis(call.integer(axis, "the axis of CumProd"), call.rank(x))
-    if call.node.op_type == "CumSum":
-        return ops.cumsum(x, axis=axis, exclusive=exclusive, reverse=bool(backwards))
+    if call.node.op_type == "CumProd":
+        return _cumprod(x, axis, backwards, exclusive)
+    return ops.cumsum(x, axis=axis, exclusive=exclusive, reverse=bool(backwards))
+
+
+def by_axis(call, axis, axes, function):
+    """What a function gives for the one of some axes that a run decides, of one shape for all."""
+    axis, rank = call.variable(axis).astype("int64").reshape([1]), max(axes) + 1
+    out = None
+    for a in axes:
+        made = function(a)
+        here = dygraph.logical_or(dygraph.equal(axis, a), dygraph.equal(axis, a - rank))
+        out = made if out is None else dygraph.where(here, made, out)
+    return out
+
+
+def _cumprod(x, axis, backwards, exclusive):
     if backwards:
         x = dygraph.flip(x, axis)
     if exclusive:

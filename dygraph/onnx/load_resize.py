@@ -15,6 +15,7 @@ from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError
 from dygraph.onnx import load_sizes
 from dygraph.onnx.load_rules import dims_of, rule
+from dygraph.onnx.load_shape import is_open
 
 ops = _core.ops
 
@@ -179,7 +180,10 @@ def resize(call, x, *inputs):
     if mode not in ("nearest", "linear", "cubic"):
         raise InvalidArgumentError(f"mode must be nearest, linear or cubic, got {mode}")
     axes = [call.axis(a, rank) for a in call.attr("axes", list(range(rank)))]
-    jobs = [job for job in _axes(call, x, axes, roi, scales, sizes) if job is not None]
+    found = _by_operator(call, x, axes, scales, sizes) if roi is None else None
+    if found is not None:
+        return found
+    jobs = _axes(call, x, axes, roi, scales, sizes)
     if mode != "nearest" and dtype not in ("float32", "float64"):
         x = x.astype("float32")
     masks = []
@@ -206,6 +210,41 @@ def resize(call, x, *inputs):
         beyond = dygraph.zeros_like(x) + call.attr("extrapolation_value", 0.0)
         x = dygraph.where(mask, beyond, x)
     return x if str(x.dtype) == dtype else x.astype(dtype)
+
+
+def _by_operator(call, x, axes, scales, sizes):
+    """Images of open size, by the library's operators, for the ways that they have; else None."""
+    own, space = call.shape(x), [2, 3]
+    how, mode = (
+        call.attr("coordinate_transformation_mode", "half_pixel"),
+        call.attr("mode", "nearest"),
+    )
+    fits = len(own) == 4 and is_open(own[2:]) and str(x.dtype) in ("float32", "float64")
+    if not fits or mode == "cubic" or call.attr("antialias", 0) or scales is None:
+        return None
+    factors = call.numbers(scales)
+    if factors is None or len(factors) != len(axes):
+        return None
+    factors = dict(zip(axes, factors.tolist(), strict=True))
+    if any(factors.get(a, 1.0) != 1.0 for a in (0, 1)):
+        return None
+    whole = all(float(factors.get(a, 1.0)).is_integer() for a in space)
+    if mode == "nearest":
+        near = call.attr("nearest_mode", "round_prefer_floor")
+        if not whole or (how, near) not in (
+            ("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")
+        ):  # fmt: skip
+            return None
+    elif not whole or how not in ("asymmetric", "half_pixel"):
+        return None
+    return _core.run_op(
+        "nearest_interp_v2" if mode == "nearest" else "bilinear_interp_v2", {"X": x},
+        {
+            "scale": [factors.get(a, 1.0) for a in space], "align_corners": False,
+            "align_mode": int(how == "asymmetric"),
+            "interp_method": "nearest" if mode == "nearest" else "bilinear",
+        },
+    )["Out"]  # fmt: skip
 
 
 def _axes(call, x, axes, roi, scales, sizes):
@@ -235,7 +274,11 @@ def _axes(call, x, axes, roi, scales, sizes):
                 to = _length(call, to) if to is not None else _element(call, sizes, i)
                 scale = to / n
             else:
-                scale = _element(call, scales, i)
+                scale = (
+                    _element(call, scales, i)
+                    if factors is None
+                    else call.constant(factors[i : i + 1].astype("float64"))
+                )
         else:
             n = int(n)
             scale = to / max(n, 1) if to is not None else float(factors[i])

@@ -10,6 +10,7 @@ from dygraph.core.sizes import Size
 from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.nn import functional as F
 from dygraph.onnx import load_sizes
+from dygraph.onnx.load_reduce import by_axis
 from dygraph.onnx.load_rules import Weight, dims_of, dtype_named, rule
 from dygraph.onnx.load_shape import as_variables, filled, is_open, reshaped_like
 
@@ -30,10 +31,17 @@ def _complex(x, axis):
 @rule("DFT", known=(1, 2))
 def dft(call, x, length, axis):
     rank = call.rank(x)
+    inverse, onesided = bool(call.attr("inverse", 0)), bool(call.attr("onesided", 0))
     at = call.attr("axis", 1) if call.opset < 20 else -2
+    if axis is not None and call.numbers(axis) is None and length is None and not onesided:
+        # Counted from the end with the axis of the parts.
+        at = call.variable(axis).astype("int64").reshape([1])
+        at = dygraph.where(at < 0, at + rank, at)
+        return by_axis(
+            call, at, range(1, rank - 1), lambda a: transformed(call, x, a, None, inverse, False)
+        )
     at = call.integer(axis, "the axis of DFT") if axis is not None else at
     at = call.axis(at, rank)
-    inverse, onesided = bool(call.attr("inverse", 0)), bool(call.attr("onesided", 0))
     length = None if length is None else call.integer(length, "dft_length")
     return transformed(call, x, at, length, inverse, onesided)
 

@@ -132,17 +132,35 @@ def test_open_sizes_of_one_name_must_agree():
 
 def test_a_value_makes_an_input_a_constant():
     model = onnx_models.model(
-        "g (float[N, 4] x, int64[1] axis) => (float[N, 4] y) { y = CumProd (x, axis) }", opset=26
+        """g (float[1, 5, N] x, int64[2] size, int64[2] block) => (float[1, 5, 1, 1] y) {
+            y = Col2Im (x, size, block)
+        }"""
     )
-    with pytest.raises(UnimplementedError, match=r"load\(path, values=\{'axis': array\}\)"):
+    with pytest.raises(UnimplementedError, match=r"load\(path, values=\{'size': array\}\)"):
         dygraph.onnx.load(model)
-    loaded = dygraph.onnx.load(model, values={"axis": np.array([1])})
+    model = onnx_models.model(
+        "g (int64[2] shape, float[N] x) => (float[2, N] y) { y = Expand (x, shape) }"
+    )
+    loaded = dygraph.onnx.load(model, values={"shape": np.array([2, 3])})
     assert loaded.feed_names == ["x"]
-    assert loaded.run([np.full((1, 4), 2, "float32")])[0].tolist() == [[2.0, 4.0, 8.0, 16.0]]
+    assert loaded.run([np.arange(3, dtype="float32")])[0].tolist() == [[0.0, 1.0, 2.0]] * 2
     with pytest.raises(ArgumentTypeError, match="must be int64, got float64"):
-        dygraph.onnx.load(model, values={"axis": np.array([1.0])})
+        dygraph.onnx.load(model, values={"shape": np.array([1.0])})
     with pytest.raises(InvalidArgumentError, match="must name inputs of the model"):
         dygraph.onnx.load(model, values={"y": np.array([1])})
+
+
+def test_scales_of_an_image_that_a_run_decides():
+    model = onnx_models.model(
+        """g (float[1, 1, H, W] x, float[4] scales) => (float[1, 1, A, B] y) {
+            y = Resize <mode = "linear"> (x, "", scales)
+        }"""
+    )
+    loaded = dygraph.onnx.load(model)
+    for size, scales in (((2, 3), [1, 1, 2, 2]), ((4, 4), [1, 1, 1.5, 0.5])):
+        feed = {"x": floats(1, 1, *size), "scales": np.array(scales, "float32")}
+        for a, b in zip(loaded.run(feed), reference(model, feed), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_functions_of_the_model_are_expanded_with_their_attributes():
@@ -166,8 +184,8 @@ def test_functions_of_the_model_are_expanded_with_their_attributes():
 def test_what_a_run_decides():
     """Sizes that are inputs, or computed from data."""
     model = onnx_models.model(
-        """g (float[N, M] x, int64[2] shape, int64[1] axes) => (float[A, B] y, float[C] s, int64[K] n)
-        {
+        """g (float[N, M] x, int64[2] shape, int64[1] axes) =>
+            (float[A, B] y, float[C] s, int64[K] n) {
             y = Reshape (x, shape)
             s = ReduceSum <keepdims = 0> (x, axes)
             z = NonZero (x)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dygraph import _core, static, unique_name
+import dygraph
+from dygraph import _core, unique_name
 from dygraph.core.variable import Parameter
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
 from dygraph.inspect.shown import Shown
@@ -141,8 +142,8 @@ class ImportedModel(Shown):
 
     def __init__(self, layer):
         self.layer = layer
-        self.program, self.startup = static.Program(), static.Program()
-        self.scope = static.Scope()
+        self.program, self.startup = dygraph.static.Program(), dygraph.static.Program()
+        self.scope = dygraph.static.Scope()
         self.program.shares = True
         self._executor = None
 
@@ -185,7 +186,7 @@ class ImportedModel(Shown):
                 )
             feed = dict(zip(self.feed_names, feed, strict=True))
         if self._executor is None:
-            self._executor = static.Executor()
+            self._executor = dygraph.static.Executor()
         return self._executor.run(
             self.program, feed, self.fetch_vars, scope=self.scope, return_numpy=return_numpy
         )
@@ -274,7 +275,7 @@ def load(path, values=None, trainable=None):
         trainable = _names(trainable, model)
     layer = OnnxLayer(model, trainable, given)
     made = ImportedModel(layer)
-    with static.program_guard(made.program, made.startup):
+    with dygraph.static.program_guard(made.program, made.startup):
         _describe(model, made, given)
     for name, variable in made.program.held.items():
         made.scope.var(name).share(variable)
@@ -353,7 +354,7 @@ def _fed(port, program, first):
             "axes, got none"
         )
     sizes = [n if isinstance(n, int) else -1 for n in port.shape]
-    variable = static.data(port.name, [None if n < 0 else n for n in sizes], dtype)
+    variable = dygraph.static.data(port.name, [None if n < 0 else n for n in sizes], dtype)
     names = [n if isinstance(n, str) else "" for n in port.shape]
     if any(names):
         variable.desc.size_names = {axis: name for axis, name in enumerate(names) if name}
