@@ -114,42 +114,43 @@ def _turned(call, x, lengths, steps):
 
 
 def _by_operator(call, kind, x, w, r, b, lengths, h0, c0, p, way, functions, hidden, steps):
-    """One call of operator rnn for each direction."""
-    gates = _GATES[kind]
-    outs, hs, cs = [], [], []
-    for d in range(2 if way == "bidirectional" else 1):
-        backwards = way == "reverse" or d == 1
-        wide, deep = (_gates(call, _part(v, d), kind, hidden) for v in (w, r))
+    """One call of operator rnn, which reads both ways at once; backwards alone it is turned."""
+    directions = 2 if way == "bidirectional" else 1
+    n = _GATES[kind] * hidden
+    weights, biases = [], []
+    for d in range(directions):
+        weights += [_gates(call, _part(v, d), kind, hidden) for v in (w, r)]
         if b is None:
-            biases = [filled(call, [gates * hidden], 0, str(x.dtype))] * 2
-        else:
-            both = _part(b, d)
-            biases = [
-                _gates(call, ops.slice(both, axes=[0], starts=[i * gates * hidden],
-                                       ends=[(i + 1) * gates * hidden]), kind, hidden)
-                for i in (0, 1)
-            ]  # fmt: skip
-        states = [
-            ops.slice(s, axes=[0], starts=[d], ends=[d + 1]) for s in (h0, c0) if s is not None
+            biases += [filled(call, [n], 0, str(x.dtype))] * 2
+            continue
+        both = _part(b, d)
+        for start in (0, n):
+            part = ops.slice(both, axes=[0], starts=[start], ends=[start + n])
+            biases.append(_gates(call, part, kind, hidden))
+    found = _core.run_op(
+        "rnn",
+        {
+            "Input": _turned(call, x, lengths, steps) if way == "reverse" else x,
+            "PreState": [s for s in (h0, c0) if s is not None], "WeightList": [*weights, *biases],
+            **({} if lengths is None else {"SequenceLength": lengths}),
+        },
+        {
+            "hidden_size": hidden, "input_size": dims_of(x)[-1], "is_test": True,
+            "is_bidirec": directions == 2, "mode": "RNN_TANH" if kind == "RNN" else kind,
+        },
+    )  # fmt: skip
+    out, state = found["Out"], found["State"]
+    state = state if isinstance(state, (list, tuple)) else [state]
+    if way == "reverse":
+        out = _turned(call, out, lengths, steps)
+    if directions == 1:
+        y = ops.unsqueeze2(out, axes=[1])
+    else:
+        halves = [
+            ops.slice(out, axes=[2], starts=[i * hidden], ends=[(i + 1) * hidden]) for i in (0, 1)
         ]
-        found = _core.run_op(
-            "rnn",
-            {
-                "Input": _turned(call, x, lengths, steps) if backwards else x, "PreState": states,
-                "WeightList": [wide, deep, *biases],
-                **({} if lengths is None else {"SequenceLength": lengths}),
-            },
-            {
-                "hidden_size": hidden, "input_size": dims_of(x)[-1], "is_test": True,
-                "mode": "RNN_TANH" if kind == "RNN" else kind,
-            },
-        )  # fmt: skip
-        out, state = found["Out"], found["State"]
-        outs.append(_turned(call, out, lengths, steps) if backwards else out)
-        state = state if isinstance(state, (list, tuple)) else [state]
-        hs.append(state[0])
-        cs.append(state[1] if kind == "LSTM" else None)
-    return _joined(outs, hs, cs)
+        y = ops.stack(halves, axis=1)
+    return y, state[0], state[1] if kind == "LSTM" else None
 
 
 def _joined(outs, hs, cs):

@@ -55,7 +55,12 @@ class OnnxLayer(Layer):
         if array.dtype == object:
             raise UnimplementedError(f"onnx.load: '{name}' must hold numbers, got strings")
         kind = str(array.dtype)
-        if of_main and array.ndim and kind in ("float32", "float64", "float16", "bfloat16"):
+        if (
+            of_main
+            and array.ndim
+            and array.size
+            and kind in ("float32", "float64", "float16", "bfloat16")
+        ):
             train = self._trainable is None or name in self._trainable
             return Weight(name, array, self, train)
         return importer.eager(array)
