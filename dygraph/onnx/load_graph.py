@@ -136,7 +136,7 @@ class Importer:
             outer.attributes if outer is not None else None, depth,
         )  # fmt: skip
         for name, array in graph.initializers.items():
-            scope.values[name] = self.layer.initializer(self, name, array, outer is None)
+            scope.values[name] = self.layer.initializer(self, name, array)
         names = [port.name for port in graph.inputs]
         if outer is None:
             names = [name for name in names if name in inputs or name not in graph.initializers]

@@ -48,31 +48,29 @@ class OnnxLayer(Layer):
         self.input_names = [
             p.name for p in inputs if p.name not in initializers and p.name not in values
         ]
+        self._weights = {}
         self.output_names = [p.name for p in model.graph.outputs]
 
-    def initializer(self, importer, name, array, of_main):
+    def initializer(self, importer, name, array):
         """The value of an initializer: a weight, or a constant."""
         if array.dtype == object:
             raise UnimplementedError(f"onnx.load: '{name}' must hold numbers, got strings")
         kind = str(array.dtype)
-        if (
-            of_main
-            and array.ndim
-            and array.size
-            and kind in ("float32", "float64", "float16", "bfloat16")
-        ):
+        if array.ndim and array.size and kind in ("float32", "float64", "float16", "bfloat16"):
             train = self._trainable is None or name in self._trainable
             return Weight(name, array, self, train)
         return importer.eager(array)
 
     def weight(self, name, array, trainable):
         """The parameter of this ONNX name, made at the first call."""
-        found = self._parameters.get(name)
+        found, _ = self._weights.get(id(array), (None, None))
         if found is None:
+            name = name if name not in self._parameters else f"{name}_{len(self._parameters)}"
             made = Parameter(
                 _core.to_variable(array), trainable=trainable, name=self._program_name(name)
             )
             found = self._parameters[name] = made
+            self._weights[id(array)] = made, array  # which keeps the id alive
         elif not trainable:
             found.stop_gradient = True
         return found
