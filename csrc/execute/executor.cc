@@ -375,10 +375,7 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
     }
     if (op.chain > 0 && i + op.chain <= stop && RunChain(of, i, frame, random)) {
       i += op.chain - 1;
-      if (check_signals) check_signals();
-      continue;
-    }
-    if (i + 1 < stop && __builtin_expect(of.ops[i + 1].as_end != nullptr, 0)) {
+    } else if (i + 1 < stop && __builtin_expect(of.ops[i + 1].as_end != nullptr, 0)) {
       bool both = RunToEnd(of, i, frame, random);
       Release(op, frame);
       if (both) Release(of.ops[++i], frame);

@@ -69,7 +69,7 @@ bool IsReused(const PlanOp& op, size_t in, size_t out) {
 }  // namespace
 
 bool PreparedProgram::CanPlan(const Frame& frame) const {
-  if (has_blocks_ || halves_.operators > 0 || frame.aliased || frame.apart ||
+  if (has_blocks_ || halves_.operators > 0 || frame.aliased || frame.apart || frame.times ||
       place_ != CPUPlace() || watch::Switches() != 0)
     return false;
   for (int s : feed_slots_) {

@@ -55,7 +55,7 @@ int AxisOf(const Call& call) {
 
 // False, with nothing done: the operators are to run one by one.
 bool PreparedProgram::RunChain(Stretch of, size_t first, Frame& frame, RandomStreams random) const {
-  if (watch::Switches() != 0) return false;
+  if (watch::Switches() != 0 || frame.times) return false;
   const size_t end = first + of.ops[first].chain;
   std::unique_ptr<Chain>& held = of.calls[first].chain;
   if (!held) {
