@@ -20,6 +20,9 @@ constexpr size_t kAlignment = 64;
 constexpr int kMostStrayed = 3;        // of one set of sizes, whose runs are not planned then
 constexpr int64_t kUnlocks = 1 << 14;  // elements of a call whose inputs may be copies after it
 constexpr uint32_t kStepsPerSignalCheck = 16;
+// Elements of arrays that do not stay in a core's cache from one operator to the next: chains of
+// operators on them run block by block, not call by call.
+constexpr int64_t kWorthChain = 1 << 16;
 
 size_t Aligned(size_t bytes) {
   return (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
@@ -173,8 +176,14 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       run.apart[out] = !op.info->allocates && !shares;
     }
   };
+  size_t chain_end = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlanOp& op = plan_.ops[i];
+    if (op.chain > 0 && std::any_of(op.in.begin(), op.in.end(), [&](int s) {
+          const Value* v = s < 0 ? nullptr : frame.values[s];
+          return v && v->is_tensor() && v->tensor().numel() >= kWorthChain;
+        }))
+      chain_end = i + op.chain;
     if (op.updates > 0) {  // which share nothing but what they update
       RunOps({plan_.ops, frame.calls, i, i + op.updates}, frame, random);
       i += op.updates - 1;
@@ -188,7 +197,7 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       Release(next, frame);
     } else {
       PlannedRun::Step& step = run.steps[i];
-      const bool apt = IsStep(i);
+      const bool apt = IsStep(i) && i >= chain_end;
       if (apt) {
         for (int in : op.in) {
           if (in >= 0 && frame.values[in]->is_tensor())
