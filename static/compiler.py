@@ -124,7 +124,7 @@ class BuildStrategy(_Strategy):
         "memory_optimize": (
             None, _CHOICE,
             "None or True: temporaries share one arena for each set of sizes; False: each is "
-            "allocated by itself",
+            "allocated by itself. True: the pass `early_updates`, too",
         ),
         "enable_inplace": (
             None, _CHOICE, "No effect: results take the place of inputs where no bit changes"
@@ -348,6 +348,8 @@ class CompiledProgram(Shown):
     def optimized(self, desc, keep):
         """A description after the passes, written as a graph where that was asked for."""
         desc = passes.keep_bits(desc, keep)
+        if self._build.memory_optimize:
+            desc = _core.apply_pass(desc, "early_updates", {})
         if self._build.debug_graphviz_path:
             from dygraph.static import debugger
 

@@ -279,16 +279,10 @@ def add(name, function, what, options=()):
     _core.add_pass(name, what, function, list(options), user_line())
 
 
-# That change no bit of a result and take the option `keep`, in this order.
-KEEP_BITS = ("fold_constants", "cancel_moves", "common_subexpressions", "dead_code")
-
-
 def keep_bits(desc, keep):
-    """A program's description after those of `KEEP_BITS` that there are, for what is fetched."""
-    known = set(_core.pass_names())
-    for name in KEEP_BITS:
-        if name in known:
-            desc = _core.apply_pass(desc, name, {"keep": list(keep)})
+    """A program's description after the passes of `DEFAULT`, for what is fetched."""
+    for name in DEFAULT:
+        desc = _core.apply_pass(desc, name, {"keep": list(keep)})
     return desc
 
 
