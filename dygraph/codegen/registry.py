@@ -125,3 +125,18 @@ def _kernel_text(name, params, body, cuda):
         f"static void {name}(int64_t n, {params}) {{\n{unused}"
         f"  for (int64_t i = 0; i < n; ++i) {{\n{body}\n  }}\n}}\n"
     )
+
+
+def table():
+    """{operator type: 'exact', 'exact in part' or 'close'}"""
+    words = {True: "exact", False: "close"}
+    return {
+        name: words[rule] if isinstance(rule, bool) else "exact in part"
+        for name, rule in sorted(EXACT.items())
+    }
+
+
+def table_text():
+    """The table of docs/c_file.md, which docs/c_operators.py writes there."""
+    rows = [f"| `{name}` | {how} |" for name, how in table().items()]
+    return "\n".join(["| operator | results |", "|---|---|", *rows]) + "\n"

@@ -149,7 +149,7 @@ static int array_join(Ctx *c, const Value *x, int64_t where, int fresh, Value *o
   row = dims[axis] * inner;
   for (int64_t i = 0; i < x->count; ++i) {
     int64_t size = fresh ? 1 : e[i].dims[axis], bytes = size * inner;
-    if (n.data) ((int32_t *)n.data)[i] = (int32_t)size;
+    if (n.data) ((int32_t *)n.data)[i] = axis < e[i].rank ? (int32_t)e[i].dims[axis] : 1;
     for (int64_t o = 0; t.data && bytes > 0 && o < outer; ++o) {
       memcpy((char *)t.data + o * row + at, (const char *)e[i].data + o * bytes, (size_t)bytes);
     }
@@ -568,9 +568,16 @@ def tensor_array_to_tensor(e, call):
         e.set_type(sizes, "int32")
 
 
+def levels_at_most(call, x, most):
+    if getattr(x.var, "lod_level", 0) > most:
+        call.refuse(f"of more than {most} levels of detail")
+
+
 @operator("lod_rank_table", exact=True)
 def lod_rank_table(e, call):
     out = call.output("Out")
+    if call.attr("level") != 0:
+        call.refuse("of an inner level of detail")
     e.call("rank_table", e.ref(call.input("X")), e.ref(out), call.attr("level"))
     e.set_type(out, "int64")
     out.kind = "table"
@@ -586,6 +593,7 @@ def max_sequence_len(e, call):
 @operator("lod_tensor_to_array", exact=True)
 def lod_tensor_to_array(e, call):
     x, out = call.input("X"), call.output("Out")
+    levels_at_most(call, x, 1)
     e.call("to_steps", e.ref(x), e.ref(call.input("RankTable")), e.ref(out))
     e.set_type(out, x.dtype)
     out.kind = "array"
@@ -601,6 +609,7 @@ def array_to_lod_tensor(e, call):
 @operator("shrink_rnn_memory", exact=True)
 def shrink_rnn_memory(e, call):
     x, out = call.input("X"), call.output("Out")
+    levels_at_most(call, x, 0)
     e.call("shrink", e.ref(x), e.ref(call.input("I")), e.ref(call.input("RankTable")), e.ref(out))
     e.set_type(out, x.dtype)
 
@@ -608,6 +617,7 @@ def shrink_rnn_memory(e, call):
 @operator("reorder_lod_tensor_by_rank", exact=True)
 def reorder(e, call):
     x, out = call.input("X"), call.output("Out")
+    levels_at_most(call, x, 1)
     e.call("by_rank", e.ref(x), e.ref(call.input("RankTable")), e.ref(out))
     e.set_type(out, x.dtype)
 

@@ -223,7 +223,7 @@ def fill_batch(e, call):
     e.set_type(out, dtype)
 
 
-@operator("assign", "share_data", exact=True)
+@operator("assign", exact=True)
 def assign(e, call):
     same(e, call, call.input("X"), call.output("Out"))
 
