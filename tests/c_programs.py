@@ -182,7 +182,11 @@ def direct_calls():
             for op in ("softmax", "log_softmax"):
                 calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"axis": axis}))
         for n in (5, 77, 6000):
-            parts = {"X": r(9, n, dtype=dtype), "Scale": r(n, dtype=dtype), "Bias": r(n, dtype=dtype)}
+            parts = {
+                "X": r(9, n, dtype=dtype),
+                "Scale": r(n, dtype=dtype),
+                "Bias": r(n, dtype=dtype),
+            }
             calls.append(Direct("layer_norm", parts, {}, ("Y",)))
         for c, o, size, stride, groups in ((3, 6, 5, 1, 1), (8, 4, 3, 2, 2), (64, 9, 1, 1, 1)):
             calls.append(
@@ -190,7 +194,9 @@ def direct_calls():
                                   "Filter": r(o, c // groups, size, size, dtype=dtype)},
                        {"strides": [stride] * 2, "groups": groups}, ("Output",))
             )  # fmt: skip
-        wide = np.concatenate([r(900), r(300) * 30, [0, -0.0, np.inf, -np.inf, np.nan]]).astype(dtype)
+        wide = np.concatenate([r(900), r(300) * 30, [0, -0.0, np.inf, -np.inf, np.nan]]).astype(
+            dtype
+        )
         for op in ("exp", "log", "tanh", "sigmoid", "erf", "gelu", "silu", "log1p", "mish", "expm1",
                    "swish", "elu"):  # fmt: skip
             calls.append(Direct(op, {"X": wide}))

@@ -16,6 +16,7 @@ from dygraph.codegen.operators import (  # noqa: F401
     attention,
     beam,
     control,
+    control_text,
     conv,
     create,
     index,
@@ -25,7 +26,10 @@ from dygraph.codegen.operators import (  # noqa: F401
     recurrent,
     reduce,
     sequence,
+    sequence_ids_text,
+    sequence_text,
     shape,
+    shape_text,
 )
 from dygraph.codegen.source import model_of
 from dygraph.errors import InvalidArgumentError

@@ -36,12 +36,24 @@ def compiled(made, output, shared, flags=()):
         raise NotFoundError(f"compile: there must be a C compiler, got none called {compiler!r}")
     contract = ["-ffp-contract=off"] if made.exact else ["-ffp-contract=fast"]
     kind = ["-shared", "-fPIC"] if shared else []
-    text = made.text if shared else made.text + program(made, weights_name(os.path.basename(output)))
+    text = (
+        made.text if shared else made.text + program(made, weights_name(os.path.basename(output)))
+    )
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "net.c")
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)
-        command = [compiler, *FLAGS, *contract, *kind, *flags, source, "-o", os.fspath(output), "-lm"]
+        command = [
+            compiler,
+            *FLAGS,
+            *contract,
+            *kind,
+            *flags,
+            source,
+            "-o",
+            os.fspath(output),
+            "-lm",
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise PreconditionNotMetError(

@@ -4,13 +4,15 @@ import argparse
 import os
 import sys
 
+
 def main(arguments):
     """Exit code: 0, 1 where the model cannot be compiled, 2 for wrong usage."""
     from dygraph import codegen
     from dygraph.errors import DygraphError
 
     parser = argparse.ArgumentParser(
-        prog="python -m dygraph compile", description="One C file from a saved model; docs/c_file.md."
+        prog="python -m dygraph compile",
+        description="One C file from a saved model; docs/c_file.md.",
     )
     parser.add_argument("model", metavar="MODEL", help="directory or path of an inference model")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="net.c, or net.cu")

@@ -1,7 +1,13 @@
 """Elementwise functions of two inputs, and what is like them."""
 
 from dygraph.codegen.registry import (
-    FLOATS, INTS, NUMBERS, SUFFIX, ENUM, function, kernel, operator,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    SUFFIX,
+    function,
+    kernel,
+    operator,
 )  # fmt: skip
 
 function(
