@@ -102,6 +102,7 @@ _LAZY = {
     "autograd.gradient_check": "check_grad",
     "callbacks": "",
     "checkpoint": "",
+    "codegen": "",
     "dataset": "",
     "distribution": "",
     "fft": "",

@@ -1,4 +1,4 @@
-"""``python -m dygraph info`` and ``python -m dygraph check``."""
+"""``python -m dygraph info``, ``check`` and ``compile``."""
 
 import sys
 
@@ -130,7 +130,11 @@ def main(arguments):
     if arguments == ["check"]:
         print(info())
         return 0 if check() else 1
-    print("usage: python -m dygraph info|check", file=sys.stderr)
+    if arguments[:1] == ["compile"]:
+        from dygraph.codegen import command
+
+        return command.main(arguments[1:])
+    print("usage: python -m dygraph info|check|compile ...", file=sys.stderr)
     return 2
 
 

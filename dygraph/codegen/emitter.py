@@ -131,7 +131,7 @@ class Emitter:
     def par(self, *numbers):
         """Numbers that a kernel takes, as a struct."""
         given = [double(n) for n in numbers] + ["0"] * (6 - len(numbers))
-        return self.array("Par", ("{{%s}}" % ", ".join(given),)) + "[0]"
+        return self.array("Par", ("{{" + ", ".join(given) + "}}",)) + "[0]"
 
     def array(self, ctype, texts):
         key = (ctype, texts)
@@ -391,7 +391,7 @@ def _weights(e):
 
 
 def _runner(e):
-    p, source = e.prefix, e.source
+    source = e.source
     weights = []
     for number, (name, array) in enumerate(source.weights.items()):
         slot = e.slots[0, name]
@@ -416,19 +416,12 @@ def _runner(e):
     tables = []
     for key, names in (("input", source.feeds), ("output", source.fetches)):
         shapes = [[int(d) for d in e.slots[0, n].var.shape or ()][:RANK] for n in names]
-        rows = "".join(
-            "  {%s, PREFIX_%s, %d, {%s}},\n"
-            % (
-                literal(n),
-                e.slots[0, n].dtype.upper(),
-                len(s),
-                ", ".join(map(str, s)) or "0",
-            )
-            for n, s in zip(names, shapes, strict=True)
-        )
-        tables.append(
-            f"static const Described k_{key}s[] = {{\n{rows}  {{NULL, 0, 0, {{0}}}}}};"
-        )
+        rows = ""
+        for n, shape in zip(names, shapes, strict=True):
+            sizes = ", ".join(map(str, shape)) or "0"
+            kind = e.slots[0, n].dtype.upper()
+            rows += f"  {{{literal(n)}, PREFIX_{kind}, {len(shape)}, {{{sizes}}}}},\n"
+        tables.append(f"static const Described k_{key}s[] = {{\n{rows}  {{NULL, 0, 0, {{0}}}}}};")
     size = 0 if source.embedded else source.weight_bytes
     text = "\n".join(
         [
@@ -473,6 +466,7 @@ def _dims(e, shape):
     if key not in e.late:
         e.late[key] = f"d{len(e.late)}"
     return e.late[key]
+
 
 _PUBLIC = """
 
@@ -533,8 +527,8 @@ const char *PREFIX_status_text(int status) {
 }
 
 /* The bytes that a run on inputs of these sizes needs. Data of floating-point inputs are not read,
-   nor are null pointers. With PREFIX_DEPENDS `bytes` is what is needed up to an operator whose sizes
-   depend on data. */
+   nor are null pointers. With PREFIX_DEPENDS `bytes` is what is needed up to an operator whose
+   sizes depend on data. */
 int PREFIX_workspace(const PREFIX_tensor *in, int64_t *bytes, int *where) {
   enum { NODES = 512 };
   Ctx state, *c = &state;

@@ -316,7 +316,8 @@ static inline double Log1p_f64(double x) {{
   f = f + (k < 128.0 ? lost * shift : 0.0);
   s = f / (2.0 + f), z = s * s, half = 0.5 * f;
   sum = MAD(half, f, z * {poly("z", *_LOG_D)});
-  y = MAD(k, 6.93147180369123816490e-01, f - MAD(half, f, -MAD(k, 1.90821492927058770002e-10, s * sum)));
+  y = MAD(k, 6.93147180369123816490e-01,
+          f - MAD(half, f, -MAD(k, 1.90821492927058770002e-10, s * sum)));
   y = x < INFINITY ? y : x;
   y = x == 0.0 ? x : y;
   y = x == -1.0 ? -INFINITY : y;
@@ -379,7 +380,8 @@ static inline double Sigmoid_f64(double x) {
 _ERF_F = ("0.1283791659f", "-0.3761262703f", "0.112835992f", "-0.0268544107f", "0.005189482165f",
           "-0.0008020460386f", "7.888112595e-5f")  # fmt: skip
 _ERFC_F = ("-1.84960551f", "-2.638967533f", "-0.8431068174f", "-0.04156498628f", "0.01005060886f",
-           "-0.002018039564f", "0.0002942952056f", "-2.357309906e-5f", "2.933959248e-7f")  # fmt: skip
+           "-0.002018039564f", "0.0002942952056f", "-2.357309906e-5f",
+           "2.933959248e-7f")  # fmt: skip
 function(
     "Erf_f32",
     f"""
@@ -419,8 +421,11 @@ function(
     f"""
 static inline float Log1pOfUnit_f32(float f) {{
   float s = f / (2.0f + f), z = s * s, a = 0.5f * f;
-  float rest = z * {poly("z", "0.666666755f", "0.3999888834f", "0.2861659712f", "0.2143073744f",
-                         "0.2428956844f")};
+  float rest = z * {
+        poly(
+            "z", "0.666666755f", "0.3999888834f", "0.2861659712f", "0.2143073744f", "0.2428956844f"
+        )
+    };
   return f - MADf(a, f, -(s * MADf(a, f, rest)));
 }}
 """,
@@ -468,7 +473,11 @@ static inline float Silu_f32(float x) {
 )
 function(
     "Silu_f64",
-    "static inline double Silu_f64(double x) { return (x < -800.0 ? -800.0 : x) * Sigmoid_f64(x); }",
+    """
+static inline double Silu_f64(double x) {
+  return (x < -800.0 ? -800.0 : x) * Sigmoid_f64(x);
+}
+""",
 )
 function(
     "Gated_f32",

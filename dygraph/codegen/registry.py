@@ -22,7 +22,7 @@ NUMBERS = FLOATS + INTS
 SUFFIX = {name: t[1] for name, t in TYPES.items()}
 ENUM = {name: t[2] for name, t in TYPES.items()}
 _BY_SUFFIX = {t[1]: t for t in TYPES.values()}
-_SUFFIXED = re.compile(r"^(\w+?)((?:_(?:%s)){1,2})$" % "|".join(_BY_SUFFIX))
+_SUFFIXED = re.compile(r"^(\w+?)((?:_(?:" + "|".join(_BY_SUFFIX) + r")){1,2})$")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _WORD = re.compile(r"\b[A-Za-z]\w*\b")
 
@@ -63,14 +63,22 @@ def kernel(name, params, body):
     LIBRARY[name] = ("kernel", params, body)
 
 
+_LIMITS = {
+    "f32": ("-INFINITY", "INFINITY"),
+    "f64": ("-INFINITY", "INFINITY"),
+    "i32": ("INT32_MIN", "INT32_MAX"),
+    "i64": ("INT64_MIN", "INT64_MAX"),
+}
+
+
 def _filled(text, types):
     first = types[0] if types else ("", "", "", 0)
     second = types[1] if len(types) > 1 else first
     mark = "f" if first[1] == "f32" else ""
     for key, value in (
         ("$MAD", "MAD" + mark),
-        ("$LOW", {"f32": "-INFINITY", "f64": "-INFINITY", "i32": "INT32_MIN", "i64": "INT64_MIN"}.get(first[1], "0")),
-        ("$HIGH", {"f32": "INFINITY", "f64": "INFINITY", "i32": "INT32_MAX", "i64": "INT64_MAX"}.get(first[1], "1")),
+        ("$LOW", _LIMITS.get(first[1], ("0", "1"))[0]),
+        ("$HIGH", _LIMITS.get(first[1], ("0", "1"))[1]),
         ("$UNS", {"i32": "uint32_t", "i64": "uint64_t"}.get(first[1], first[0])),
         ("$m", mark),
         ("$L", first[0] if first[1] in ("f32", "f64") else "uint64_t"),
@@ -112,7 +120,7 @@ def text_of(name, cuda):
 def _kernel_text(name, params, body, cuda):
     names = ", ".join(re.search(r"(\w+)$", p.strip())[1] for p in params.split(","))
     body = "\n".join("  " + line for line in body.strip("\n").split("\n"))
-    unused = f"  (void)p;\n" if re.search(r"\bPar p$", params) else ""
+    unused = "  (void)p;\n" if re.search(r"\bPar p$", params) else ""
     if cuda:
         return (
             f"__global__ void {name}_at(int64_t n, {params}) {{\n"
@@ -125,3 +133,18 @@ def _kernel_text(name, params, body, cuda):
         f"static void {name}(int64_t n, {params}) {{\n{unused}"
         f"  for (int64_t i = 0; i < n; ++i) {{\n{body}\n  }}\n}}\n"
     )
+
+
+def table():
+    """{operator type: 'exact', 'exact in part' or 'close'}"""
+    words = {True: "exact", False: "close"}
+    return {
+        name: words[rule] if isinstance(rule, bool) else "exact in part"
+        for name, rule in sorted(EXACT.items())
+    }
+
+
+def table_text():
+    """The table of docs/c_file.md, which docs/c_operators.py writes there."""
+    rows = [f"| `{name}` | {how} |" for name, how in table().items()]
+    return "\n".join(["| operator | results |", "|---|---|", *rows]) + "\n"

@@ -1,6 +1,5 @@
-"""What is compiled: blocks of operators, weights, inputs and outputs, from a program, layer or path."""
+"""What is compiled: blocks of operators, weights, inputs and outputs."""
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 
@@ -186,7 +185,3 @@ def _keeps(model, index):
     return any(
         op.type == "recurrent" and index in children(op) for op in model.ops[model.parents[index]]
     )
-
-
-def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -17,7 +17,6 @@ static int map1_$S(Ctx *c, const Value *x, Value *y, void (*f)(int64_t, const $T
 )
 
 
-
 def _FLOAT32(e, call):
     return None if call.input("X").dtype == "float32" else "of float64"
 
@@ -127,9 +126,7 @@ for _name, (_types, _attrs, _formula, _exact) in _TABLE.items():
         operator(_name, exact=_exact)(_emit(_name))
 
 
-@operator(
-    "gelu", exact=lambda e, call: "the form with tanh" if call.attr("approximate") else None
-)
+@operator("gelu", exact=lambda e, call: "the form with tanh" if call.attr("approximate") else None)
 def gelu(e, call):
     name = "gelu_by_tanh" if call.attr("approximate") else "gelu"
     map1(e, call, name, call.input("X"), call.output("Out"))

@@ -1,7 +1,13 @@
 """Elementwise functions of two inputs, and what is like them."""
 
 from dygraph.codegen.registry import (
-    FLOATS, INTS, NUMBERS, SUFFIX, ENUM, function, kernel, operator,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    SUFFIX,
+    function,
+    kernel,
+    operator,
 )  # fmt: skip
 
 function(
@@ -193,7 +199,8 @@ def map2(e, call, function_name, x, y, out, axis=-1, result=None):
 
 def _emit_arithmetic(name):
     def emit(e, call):
-        x, y, out = call.input("X"), call.input("Y"), call.output("Out")
+        slots = ("X1", "X2") if name == "atan2" else ("X", "Y")
+        x, y, out = (*map(call.input, slots), call.output("Out"))
         of_ints = x.dtype in INTS
         if x.dtype not in NUMBERS or (of_ints and not _TABLE[name][1]):
             call.refuse(f"of {x.dtype}")

@@ -96,7 +96,8 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
   for (int i = 0; i + 2 < rank; ++i) {
     CHECK(q->dims[i] == k->dims[i] && q->dims[i] == v->dims[i], BAD_SHAPE);
   }
-  CHECK(q->dims[rank - 1] == k->dims[rank - 1] && k->dims[rank - 2] == v->dims[rank - 2], BAD_SHAPE);
+  CHECK(q->dims[rank - 1] == k->dims[rank - 1], BAD_SHAPE);
+  CHECK(k->dims[rank - 2] == v->dims[rank - 2], BAD_SHAPE);
   CHECK(q->dims[rank - 1] % heads == 0 && v->dims[rank - 1] % heads == 0, BAD_SHAPE);
   h.batch = product(q->dims, 0, rank - 2);
   h.heads = heads;
@@ -148,8 +149,8 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
         } else if (split && at == n - 3) {
           h.mask_step[1] = step;
         } else { /* leading axes: one step serves if only one of them, or all, are there */
-          CHECK(at == n - (split ? 4 : 3) || h.mask_step[0] == product(mask->dims, i + 1, mask->rank),
-                BAD_SHAPE);
+          int64_t below = product(mask->dims, i + 1, mask->rank);
+          CHECK(at == n - (split ? 4 : 3) || h.mask_step[0] == below, BAD_SHAPE);
           if (h.mask_step[0] == 0) h.mask_step[0] = step;
         }
       }
@@ -195,12 +196,12 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
         one.mask_step[0] = h.mask_step[1];
         one.mask_step[1] = 0;
       }
-      attention_rows_$S(one.batch * one.heads, (const $T *)q->data + at * (h.tiled ? h.q_matrix : 0),
-                        (const $T *)k->data + at * (h.tiled ? h.k_matrix : 0),
-                        (const $T *)v->data + at * (h.tiled ? h.v_matrix : 0),
-                        ($T *)t.data + at * (h.tiled ? h.o_matrix : 0),
-                        mask && mask->type == $E ? (const $T *)mask->data + (h.tiled ? shift : 0) : NULL,
-                        mask && mask->type == B8 ? (const uint8_t *)mask->data + (h.tiled ? shift : 0) : NULL,
+      if (!h.tiled) at = shift = 0;
+      attention_rows_$S(one.batch * one.heads, (const $T *)q->data + at * h.q_matrix,
+                        (const $T *)k->data + at * h.k_matrix,
+                        (const $T *)v->data + at * h.v_matrix, ($T *)t.data + at * h.o_matrix,
+                        mask && mask->type == $E ? (const $T *)mask->data + shift : NULL,
+                        mask && mask->type == B8 ? (const uint8_t *)mask->data + shift : NULL,
                         ($T *)room, NULL, one);
     }
   } else if (t.count > 0) {

@@ -346,7 +346,8 @@ def beam_search(e, call):
     parents = call.optional_output("parent_idx")
     e.call(f"beam_search_{SUFFIX[dtype]}", e.ref(ids), e.ref(call.input("pre_scores")),
            e.ref(given), e.ref(scores), *map(e.ref, (*outs, parents)), call.attr("level"),
-           call.attr("beam_size"), call.attr("end_id"), int(call.attr("is_accumulated")))  # fmt: skip
+           call.attr("beam_size"), call.attr("end_id"),
+           int(call.attr("is_accumulated")))  # fmt: skip
     e.set_type(outs[0], "int64")
     e.set_type(outs[1], dtype)
     if parents is not None:

@@ -391,7 +391,9 @@ def conv2d_transpose(e, call):
 
 def _adaptive(e, call):
     adaptive = call.attr("global_pooling") or call.attr("adaptive")
-    return "averages of adaptive windows" if adaptive and call.attr("pooling_type") == "avg" else None
+    return (
+        "averages of adaptive windows" if adaptive and call.attr("pooling_type") == "avg" else None
+    )
 
 
 @operator("pool2d", exact=_adaptive)

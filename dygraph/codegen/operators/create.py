@@ -4,7 +4,16 @@ import numpy as np
 
 from dygraph.codegen.emitter import double
 from dygraph.codegen.operators.shape import open_ints, typed
-from dygraph.codegen.registry import ENUM, FLOATS, NUMBERS, SUFFIX, TYPES, function, kernel, operator
+from dygraph.codegen.registry import (
+    ENUM,
+    FLOATS,
+    NUMBERS,
+    SUFFIX,
+    TYPES,
+    function,
+    kernel,
+    operator,
+)
 
 # Numbers of element types in programs.
 NUMBERED = {0: "bool", 2: "int32", 3: "int64", 5: "float32", 6: "float64", 20: "uint8"}
@@ -219,11 +228,12 @@ def fill_batch(e, call):
     value = constant(call, dtype, call.attr("value"), call.attr("str_value"))
     shape, out = call.attr("shape"), call.output("Out")
     e.call(f"fill_batch_{SUFFIX[dtype]}", e.ref(call.input("Input")), e.ref(out), len(shape),
-           e.ints(shape), call.attr("input_dim_idx"), call.attr("output_dim_idx"), value)  # fmt: skip
+           e.ints(shape), call.attr("input_dim_idx"), call.attr("output_dim_idx"),
+           value)  # fmt: skip
     e.set_type(out, dtype)
 
 
-@operator("assign", "share_data", exact=True)
+@operator("assign", exact=True)
 def assign(e, call):
     same(e, call, call.input("X"), call.output("Out"))
 
@@ -314,4 +324,3 @@ def dropout(e, call):
     if call.attr("dropout_implementation") == "upscale_in_train":
         return same(e, call, x, out)
     return scaled(e, call, x, out, 1.0 - call.attr("dropout_prob"), 0.0, True)
-

@@ -378,4 +378,3 @@ def where_index(e, call):
     x, out = call.input("Condition"), call.output("Out")
     e.call(f"where_index_{typed(call, x)}", e.ref(x), e.ref(out))
     e.set_type(out, "int64")
-

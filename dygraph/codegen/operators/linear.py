@@ -257,6 +257,7 @@ def mul(e, call):
     e.call(f"mul_{SUFFIX[dtype]}", e.ref(x), e.ref(y), *cut, e.ref(out))
     e.set_type(out, dtype)
 
+
 function(
     "matmul",
     """

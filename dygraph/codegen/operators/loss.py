@@ -1,6 +1,6 @@
 """Losses, and values that tell how good a result is."""
 
-from dygraph.codegen.operators.arithmetic import map2, binary_kernel
+from dygraph.codegen.operators.arithmetic import binary_kernel, map2
 from dygraph.codegen.operators.linear import floats
 from dygraph.codegen.registry import INTS, SUFFIX, function, operator
 

@@ -405,8 +405,11 @@ def _by_batch(call):
     return not by_running
 
 
-@operator("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation",
-          exact=lambda e, call: "the batch's own statistics" if _by_batch(call) else None)  # fmt: skip
+def _own_statistics(e, call):
+    return "the batch's own statistics" if _by_batch(call) else None
+
+
+@operator("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation", exact=_own_statistics)
 def batch_norm(e, call):
     own = _by_batch(call)
     if own and not call.attr("use_global_stats") and not call.attr("is_test"):

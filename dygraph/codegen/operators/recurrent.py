@@ -498,7 +498,8 @@ static int row_conv_$S(Ctx *c, const Value *x, const Value *f, Value *y) {
   }
   TRY(make(c, &t, $E, x->rank, x->dims, x->data && f->data));
   for (int64_t s = 0; t.data && s < n; ++s) {
-    int64_t begin = offsets ? offsets[s] : s * steps, end = offsets ? offsets[s + 1] : begin + steps;
+    int64_t begin = offsets ? offsets[s] : s * steps;
+    int64_t end = offsets ? offsets[s + 1] : begin + steps;
     for (int64_t r = begin; r < end; ++r) {
       $T *to = ($T *)t.data + r * d;
       for (int64_t j = 0; j < d; ++j) to[j] = 0;

@@ -272,7 +272,9 @@ for _name, (_lane, _total, _init, _add, _finish, _cheap) in _REDUCTIONS.items():
     )
     function(
         f"{_name}_merge",
-        _fill(f"static inline TOTAL NAME_merge_$S(TOTAL a, TOTAL b) {{ return ({_total})({_add}); }}"),
+        _fill(
+            f"static inline TOTAL NAME_merge_$S(TOTAL a, TOTAL b) {{ return ({_total})({_add}); }}"
+        ),
     )
     function(f"{_name}_group", _fill(_LOOPS))
     kernel(f"{_name}_task", "const $T *X, $T *Y, Plan p", _fill(_TASKS))
@@ -403,7 +405,8 @@ if (k <= 16 && k < size) {
       int64_t mid = from + width < size ? from + width : size;
       int64_t end = mid + width < size ? mid + width : size, a = from, b = mid;
       for (int64_t j = from; j < end; ++j) {
-        int second = a == mid || (b < end && before_$S(x[at[b] * inner], x[at[a] * inner], largest));
+        int second = a == mid;
+        if (!second && b < end) second = before_$S(x[at[b] * inner], x[at[a] * inner], largest);
         other[j] = second ? at[b++] : at[a++];
       }
     }
@@ -539,4 +542,3 @@ def cumsum(e, call):
            int(call.attr("flatten")), int(call.attr("exclusive")),
            int(call.attr("reverse")))  # fmt: skip
     e.set_type(out, x.dtype)
-

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import subprocess
 import tempfile
 
@@ -97,7 +98,8 @@ class Library:
     def run(self, feeds):
         got, where, outs = self.status(feeds)
         if got:
-            raise AssertionError(f"status {got} of operator {where}")
+            kind = re.search(rf"c->where = {where}; /\* (\S+)", self.made.text)
+            raise AssertionError(f"status {got} of operator {where}, {kind and kind[1]}")
         return [self.array(t) for t in outs[: self.function("output_count")()]]
 
     def array(self, t):

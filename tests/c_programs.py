@@ -12,7 +12,7 @@ import op_test
 import op_values
 from dygraph import _core, codegen, static
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TESTS = os.path.dirname(os.path.abspath(__file__))
 
 
 def classes_of(family):
@@ -82,6 +82,7 @@ class Case:
             for v in value if isinstance(value, list) else [value]:
                 if v is not None and v.dtype is not None:
                     flat.append(v)
+        self.results = len(flat)
         return variables, flat
 
 
@@ -114,3 +115,89 @@ def executed(program, recording, feeds, results):
         test.desc, static.Scope(), recording.feeds, recording.fetches, None
     )
     return prepared.run([feeds[n][2] for n in recording.feeds], (7, 0))
+
+
+class Direct:
+    """A call without an OpTest case: inputs by slot, attributes, outputs that are compared."""
+
+    def __init__(self, op_type, inputs, attrs=None, outputs=("Out",), counts=None):
+        self.name = self.type = op_type
+        self.given, self.attrs, self.outputs = inputs, attrs or {}, outputs
+        self.counts, self.results = counts or {}, len(outputs)
+
+    def call(self, recorder, prefix):
+        variables, slots = {}, {}
+        for slot, value in self.given.items():
+            arrays = value if isinstance(value, list) else [value]
+            made = []
+            for i, array in enumerate(arrays):
+                v = _core.to_variable(array)
+                recorder.add_feed(v, f"{prefix}{slot}{i}")
+                variables[f"{prefix}{slot}{i}"] = (array, [], v)
+                made.append(v)
+            slots[slot] = made if isinstance(value, list) else made[0]
+        recorder.start()
+        try:
+            results = _core.run_op(self.type, slots, self.attrs, self.counts)
+        finally:
+            recorder.stop()
+        flat = []
+        for slot in self.outputs:
+            value = results[slot]
+            flat += value if isinstance(value, list) else [value]
+        self.results = len(flat)
+        return variables, flat
+
+
+def direct_calls():
+    """Calls of operators whose tests elsewhere are no OpTest cases, and larger sizes of others."""
+    rng = np.random.default_rng(7)
+
+    def r(*shape, dtype="float32"):
+        return rng.normal(size=shape).astype(dtype)
+
+    calls = [Direct(op, {"X": r(3, 5) * 4}) for op in ("floor", "ceil", "round", "sign", "trunc")]
+    calls += [
+        Direct("atan2", {"X1": r(4), "X2": r(4)}),
+        Direct("eye", {}, {"num_rows": 2, "num_columns": 3}),
+        Direct("assign_value", {}, {"shape": [2], "fp32_values": [0.5, -1.0]}),
+        Direct("range", {"Start": np.array([1], "int64"), "End": np.array([9], "int64"),
+                         "Step": np.array([3], "int64")}),
+        Direct("dropout", {"X": r(3, 4)}, {"is_test": True, "dropout_prob": 0.25}),
+        Direct("depthwise_conv2d", {"Input": r(2, 4, 6, 6), "Filter": r(4, 1, 3, 3)},
+               {"groups": 4, "paddings": [1, 1]}, ("Output",)),
+    ]  # fmt: skip
+    for dtype in ("float32", "float64"):
+        for op in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min"):
+            for shape, dim in (((3, 5000), [1]), ((700, 30), [0]), ((6, 5, 4, 3), [1, 3])):
+                calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"dim": dim}))
+        for m, k, n in ((3, 700, 1), (1, 301, 7), (5, 600, 70), (50, 50, 50)):
+            for tx in (False, True):
+                x = r(*((k, m) if tx else (m, k)), dtype=dtype)
+                attrs = {"trans_x": tx, "trans_y": False}
+                calls.append(Direct("matmul_v2", {"X": x, "Y": r(k, n, dtype=dtype)}, attrs))
+        calls.append(Direct("matmul", {"X": r(5, 600, dtype=dtype), "Y": r(600, 9, dtype=dtype)},
+                            {"alpha": 0.3}))  # fmt: skip
+        for shape, axis in (((40, 300), 1), ((3, 40, 17), 1), ((100, 3), 1)):
+            for op in ("softmax", "log_softmax"):
+                calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"axis": axis}))
+        for n in (5, 77, 6000):
+            parts = {
+                "X": r(9, n, dtype=dtype),
+                "Scale": r(n, dtype=dtype),
+                "Bias": r(n, dtype=dtype),
+            }
+            calls.append(Direct("layer_norm", parts, {}, ("Y",)))
+        for c, o, size, stride, groups in ((3, 6, 5, 1, 1), (8, 4, 3, 2, 2), (64, 9, 1, 1, 1)):
+            calls.append(
+                Direct("conv2d", {"Input": r(2, c, 13, 13, dtype=dtype),
+                                  "Filter": r(o, c // groups, size, size, dtype=dtype)},
+                       {"strides": [stride] * 2, "groups": groups}, ("Output",))
+            )  # fmt: skip
+        wide = np.concatenate([r(900), r(300) * 30, [0, -0.0, np.inf, -np.inf, np.nan]]).astype(
+            dtype
+        )
+        for op in ("exp", "log", "tanh", "sigmoid", "erf", "gelu", "silu", "log1p", "mish", "expm1",
+                   "swish", "elu"):  # fmt: skip
+            calls.append(Direct(op, {"X": wide}))
+    return calls
