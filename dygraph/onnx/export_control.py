@@ -2,9 +2,8 @@
 
 import numpy as np
 
-import onnx
 from dygraph.onnx.export_graph import Block, Call, Refused, operator, type_of
-from onnx import helper
+from dygraph.onnx.package import helper, onnx
 
 
 def writes_of(program, index):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onnx import helper
+from dygraph.onnx.package import helper
 
 _MOST = 1 << 28  # bytes of a result
 

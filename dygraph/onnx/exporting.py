@@ -15,17 +15,8 @@ from dygraph.errors import (
     UnimplementedError,
 )
 from dygraph.jit.sources import source_of
-
-try:
-    import onnx
-    from onnx import helper
-except ImportError as error:
-    raise ImportError(
-        "dygraph.onnx.export needs the package onnx. Install it with: "
-        "pip install dygraph-autograd[onnx]"
-    ) from error
-
 from dygraph.onnx.export_graph import EMITTERS, Block, Call, Model, Refused, type_of, used_by
+from dygraph.onnx.package import TensorProto, helper, numpy_helper, onnx, require
 
 __all__ = ["OLDEST", "export", "newest", "supported", "written"]
 
@@ -104,6 +95,7 @@ def export(
     >>> [node.op_type for node in made.graph.node], onnx.load(path).producer_name
     (['MatMul', 'Add', 'Relu'], 'dygraph')
     """
+    require("dygraph.onnx.export")
     path = files.path_of(path, "onnx.export")
     limit = _LIMIT
     if external_data is not None:
@@ -219,9 +211,7 @@ class _Writer:
             found.append(helper.make_tensor_value_info(name, kind, shape))
             if lengths:
                 found.append(
-                    helper.make_tensor_value_info(
-                        lengths, onnx.TensorProto.INT64, [f"{name}.sequences"]
-                    )
+                    helper.make_tensor_value_info(lengths, TensorProto.INT64, [f"{name}.sequences"])
                 )
         return found
 
@@ -250,7 +240,7 @@ class _Writer:
             if lengths:
                 self.give(lengths, f"{name}.lengths")
                 found.append(
-                    helper.make_tensor_value_info(f"{name}.lengths", onnx.TensorProto.INT64, [None])
+                    helper.make_tensor_value_info(f"{name}.lengths", TensorProto.INT64, [None])
                 )
         return found
 
@@ -339,7 +329,7 @@ def _save(proto, weights, path, limit, check_model):
     total = sum(array.nbytes for array in weights.values())
     if total <= limit:
         for key, array in weights.items():
-            proto.graph.initializer.append(onnx.numpy_helper.from_array(array, key))
+            proto.graph.initializer.append(numpy_helper.from_array(array, key))
         if check_model:
             onnx.checker.check_model(proto, full_check=True)
         files.write_atomically(path, [proto.SerializeToString()])
@@ -352,7 +342,7 @@ def _save(proto, weights, path, limit, check_model):
         offset += padding
         tensor = onnx.TensorProto(
             name=key, dims=array.shape, data_type=helper.np_dtype_to_tensor_dtype(array.dtype),
-            data_location=onnx.TensorProto.EXTERNAL,
+            data_location=TensorProto.EXTERNAL,
         )  # fmt: skip
         where = {"location": data, "offset": offset, "length": array.nbytes}
         for k, v in where.items():

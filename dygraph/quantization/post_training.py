@@ -5,7 +5,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.jit.sources import source_of
+from dygraph.jit.sources import folded, source_of
 from dygraph.jit.traced import TracedLayer
 from dygraph.quantization.ranges import Histogram, method_of
 from dygraph.quantization.signs import never_negative
@@ -92,9 +92,7 @@ def quantize(
     )
     scope = _copied(program, scope)
     if fold:
-        from dygraph import static
-
-        program = static.fold_inference(program, scope)
+        program = folded(program, scope)
     sites = _sites(program, scope, skip)
     if not sites:
         raise InvalidArgumentError(
