@@ -21,7 +21,7 @@ from dygraph.onnx.package import TensorProto, helper, numpy_helper
 
 __all__ = ["EMITTERS", "Block", "Call", "Model", "Refused", "operator", "type_of"]
 
-EMITTERS = {}  # by the type of operator
+EMITTERS: dict = {}  # by the type of operator
 
 _TYPES = {
     "bool": "BOOL",

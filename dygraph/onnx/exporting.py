@@ -89,7 +89,7 @@ def export(
     --------
     >>> import dygraph, onnx, os, tempfile
     >>> net = dygraph.nn.Sequential(dygraph.nn.Linear(3, 4), dygraph.nn.ReLU())
-    >>> net.eval()
+    >>> _ = net.eval()
     >>> path = os.path.join(tempfile.mkdtemp(), "net.onnx")
     >>> made = dygraph.onnx.export(net, path, [dygraph.jit.InputSpec(["batch", 3])])
     >>> [node.op_type for node in made.graph.node], onnx.load(path).producer_name

@@ -12,6 +12,8 @@ class _Lazily:
         self._path = path
 
     def __getattr__(self, name):
+        if name.startswith("__") and name != "__version__":  # asked by tools that look around
+            raise AttributeError(name)
         module, *rest = self._path
         found = importlib.import_module(module)
         for part in rest:
