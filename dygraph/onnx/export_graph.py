@@ -115,7 +115,8 @@ class Block:
 
     def __init__(self, model, program_block, parent=None):
         self.model, self.program, self.parent = model, program_block, parent
-        self.nodes, self.values, self.lengths, self.arrays = [], {}, {}, {}
+        self.nodes, self.values, self.lengths = [], {}, {}
+        self.arrays, self.tables = {}, {}  # element types; ranks of sequences
 
     def find(self, name, table="values"):
         """The value of a variable here or in the blocks around; None if it has none."""
