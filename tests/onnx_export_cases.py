@@ -155,6 +155,7 @@ ELSEWHERE = {
     "conditional_block": "If",
     "conditional_block_infer": "If",
     "delete_var": "nothing",
+    "lod_rank_table": "TopK",
     "fake_quantize_range_abs_max": "as fake_quantize_moving_average_abs_max",
     "recurrent": "Scan",
     "select_output": "nothing: all take the value",
@@ -163,7 +164,19 @@ ELSEWHERE = {
 }
 
 X = np.array([[-2.5, -0.5, 0.0, 0.4], [0.5, 1.5, 2.5, -1.4]])
+BOXES = np.cumsum(np.random.RandomState(3).uniform(0, 4, (2, 30, 4)), 2)[:, :, [0, 1, 3, 2]]
+SCORES = np.random.RandomState(4).uniform(size=(2, 3, 30))
 MORE = [
+    *(
+        ("multiclass_nms", {"BBoxes": BOXES, "Scores": SCORES}, attrs)
+        for attrs in (
+            {"nms_threshold": 0.4, "background_label": -1},
+            {"nms_threshold": 0.2, "background_label": 1, "nms_top_k": 9, "keep_top_k": 5},
+            {"score_threshold": 0.6, "keep_top_k": 0, "nms_top_k": 4},
+        )
+    ),
+    ("multiclass_nms", {"BBoxes": BOXES, "Scores": SCORES}, {"score_threshold": 2.0}),
+    ("multiclass_nms3", {"BBoxes": BOXES, "Scores": SCORES}, {"keep_top_k": 7}),
     *((type, {"X": X}, {}) for type in ("ceil", "floor", "round", "sign", "trunc")),
     ("clip_by_norm", {"X": X}, {"max_norm": 1.0}),
     ("clip_by_norm", {"X": X}, {"max_norm": 100.0}),
