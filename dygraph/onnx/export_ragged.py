@@ -84,11 +84,14 @@ def _joined(c):
 
 @operator("shrink_rnn_memory")
 def _shrink(c):
-    c.require(not c.is_ragged("X"), "states with a level of detail")
     _, lengths = table(c)
     step = c.Reshape(c.cast(c["I"], "int64"), np.array([], np.int64))
     alive = c.ReduceSum(c.cast(c.Greater(lengths, step), "int64"), axes=[0], keepdims=1)
-    return c.slice(c["X"], [0], [alive], [0])
+    if not c.is_ragged("X"):
+        return c.slice(c["X"], [0], [alive], [0])
+    own = c.slice(c.lengths("X"), [0], [alive], [0])
+    rows = c.ReduceSum(own, axes=[0], keepdims=1)
+    return c.slice(c["X"], [0], [rows], [0]), own
 
 
 @operator("reorder_lod_tensor_by_rank")

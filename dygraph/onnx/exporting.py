@@ -291,6 +291,10 @@ def emit_block(block, problems):
         except Refused as error:
             problems.append(f"{op.type}{_line(op)}: {error}")
             _stand_in(block, op)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # Attributes that do not fit, of a program that no check has seen.
+            problems.append(f"{op.type}{_line(op)}: {type(error).__name__}: {error}")
+            _stand_in(block, op)
 
 
 def emit(block, op):

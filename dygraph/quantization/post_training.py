@@ -30,6 +30,8 @@ def quantize(
 ):  # fmt: skip
     """A model whose products and convolutions with weights take numbers of 8 bits.
 
+    Operators in branches and loops stay as they are.
+
     A weight becomes ``round(W / s * 63)`` as int8, s the greatest magnitude of its output channel;
     the input of the operator becomes ``round(x / t * L)``, cut off at the ends, and is multiplied
     by ``t / L`` again, t the limit that `method` finds in the batches. L is 127, or 255 where the

@@ -26,7 +26,6 @@ REFUSED = {
     "read_from_array": "never written",
     "reduce_all": "axes must be constants",
     "reduce_any": "axes must be constants",
-    "shrink_rnn_memory": "states with a level of detail",
     "sequence_context": "rows beyond the ends",
     "sequence_conv": "rows beyond the ends",
     "split": "axis must be a constant",
