@@ -197,7 +197,7 @@ MORE = [
 ]
 
 
-def outcomes(cases, open_sizes=False):
+def outcomes(cases, open_sizes=False, opset=20):
     """(operators whose cases pass, failures, [(type, name, why)] of those refused, nodes by
     operator)."""
     known, passed, failed, refused = set(supported()), collections.Counter(), [], []
@@ -208,7 +208,7 @@ def outcomes(cases, open_sizes=False):
             continue
         try:
             recorded = Recorded(case, open_sizes)
-            difference = recorded.difference()
+            difference = recorded.difference(opset)
             nodes[case.op_type].update(set(recorded.nodes) - {"Identity"})
         except UnimplementedError as error:
             refused.append((case.op_type, name, str(error)))

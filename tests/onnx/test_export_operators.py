@@ -2,7 +2,7 @@
 
 import pytest
 
-from dygraph.onnx.exporting import supported
+from dygraph.onnx.exporting import OLDEST, newest, supported
 from onnx_export_cases import ELSEWHERE, MORE, PAGE, all_cases, case_of, outcomes, page
 
 # Why a case of an operator that is written is refused, beside two levels of detail.
@@ -71,3 +71,17 @@ def test_the_same_with_every_size_open(cases):
         known = "levels of detail" in why or said(type, why)
         assert known or any(text in why for text in OPEN), (type, name, why)
     assert len(passed) >= 345 and sum(passed.values()) >= 1150
+
+
+# What ONNX Runtime 1.32 has no kernel for.
+NO_KERNEL = "RoiAlign(22)", "uantizeLinear(28)"
+
+
+@pytest.mark.parametrize("opset", [OLDEST, newest()])
+def test_the_oldest_and_the_newest_opset(cases, opset):
+    passed, failed, refused, _ = outcomes(cases, opset=opset)
+    assert not [text for text in failed if not any(part in text for part in NO_KERNEL)]
+    for type, name, why in refused:
+        newer = opset == OLDEST and ("needs opset" in why or "need opset" in why)
+        assert newer or "levels of detail" in why or said(type, why), (type, name, why)
+    assert len(passed) >= 375
