@@ -90,7 +90,9 @@ def main():
         lines.append("| " + " | ".join([*cells, f"{100 * error:.1f} %"]) + " |")
         print(lines[-1], flush=True)
     lines += ["", "error: the greatest difference of an output, in parts of the greatest output."]
-    (report.RESULTS / "quantized.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (report.RESULTS / "details" / "quantized.md").write_text(
+        "\n".join(lines) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

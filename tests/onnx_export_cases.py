@@ -1,17 +1,23 @@
-"""The cases of tests/operators as programs, exported and run in ONNX Runtime."""
+"""The cases of tests/operators as programs, exported and run in ONNX Runtime.
 
+``PYTHONPATH=tests python tests/onnx_export_cases.py --write`` writes docs/onnx_export.md, the table
+of operators.
+"""
+
+import collections
 import importlib.util
 import sys
 import unittest
 from pathlib import Path
 
 import numpy as np
-import onnx
 import onnxruntime
 
+import onnx
 import op_test
 from dygraph import _core, static
-from dygraph.onnx.exporting import written
+from dygraph.errors import UnimplementedError
+from dygraph.onnx.exporting import supported, written
 
 ROOT = Path(__file__).parent
 _METHODS = "test_check_output", "test_auto_forward_float32"
@@ -79,8 +85,12 @@ class Recorded:
                     variable.desc.shape = [-1] * len(variable.shape)
 
     def difference(self, opset=20):
-        """Export, check and run it: the first difference from the executor's values, or None."""
+        """Export, check and run it: the first difference from the executor's values, or None.
+
+        `nodes` holds the types of nodes after it.
+        """
         exported = model_of(self.program, opset=opset, feeds=self.feeds, fetches=self.fetches)
+        self.nodes = [node.op_type for node in exported.graph.node]
         outputs = run(exported, self.inputs())
         for name, variable in zip(self.fetches, self.values, strict=True):
             got, want = outputs[name], variable.numpy()
@@ -130,3 +140,115 @@ def run(model, inputs):
     names = {i.name for i in runner.get_inputs()}
     results = runner.run(None, {n: a for n, a in inputs.items() if n in names})
     return dict(zip((o.name for o in runner.get_outputs()), results, strict=True))
+
+
+# No output, and an output that holds nothing in test mode.
+NOT_RUN = {
+    ("assert", "TestAssert"),
+    ("fake_channel_wise_quantize_abs_max", "TestChannels"),
+    ("fake_channel_wise_quantize_abs_max", "TestRows"),
+    ("fake_quantize_range_abs_max", "TestRange"),
+}
+# Blocks of a program: test_export_control.py.
+ELSEWHERE = {
+    "assert": "nothing: the model goes on",
+    "conditional_block": "If",
+    "conditional_block_infer": "If",
+    "delete_var": "nothing",
+    "lod_rank_table": "TopK",
+    "fake_quantize_range_abs_max": "as fake_quantize_moving_average_abs_max",
+    "recurrent": "Scan",
+    "select_output": "nothing: all take the value",
+    "tensor_array_to_tensor": "ConcatFromSequence",
+    "while": "Loop",
+}
+
+X = np.array([[-2.5, -0.5, 0.0, 0.4], [0.5, 1.5, 2.5, -1.4]])
+BOXES = np.cumsum(np.random.RandomState(3).uniform(0, 4, (2, 30, 4)), 2)[:, :, [0, 1, 3, 2]]
+SCORES = np.random.RandomState(4).uniform(size=(2, 3, 30))
+MORE = [
+    *(
+        ("multiclass_nms", {"BBoxes": BOXES, "Scores": SCORES}, attrs)
+        for attrs in (
+            {"nms_threshold": 0.4, "background_label": -1},
+            {"nms_threshold": 0.2, "background_label": 1, "nms_top_k": 9, "keep_top_k": 5},
+            {"score_threshold": 0.6, "keep_top_k": 0, "nms_top_k": 4},
+        )
+    ),
+    ("multiclass_nms", {"BBoxes": BOXES, "Scores": SCORES}, {"score_threshold": 2.0}),
+    ("multiclass_nms3", {"BBoxes": BOXES, "Scores": SCORES}, {"keep_top_k": 7}),
+    *((type, {"X": X}, {}) for type in ("ceil", "floor", "round", "sign", "trunc")),
+    ("clip_by_norm", {"X": X}, {"max_norm": 1.0}),
+    ("clip_by_norm", {"X": X}, {"max_norm": 100.0}),
+    (
+        "check_finite_and_unscale",
+        {"X": [("a", X), ("b", np.full_like(X, np.inf))], "Scale": np.array([4.0])},
+        {},
+    ),
+    ("eye", {}, {"num_rows": 2, "num_columns": 3}),
+    ("assign_value", {}, {"shape": [2], "dtype": 3, "int64_values": [4, -5]}),
+    ("fill", {}, {"shape": [2, 1], "value": [1.5, 2.0]}),
+    ("linspace", {"Start": np.array([1.0]), "Stop": np.array([2.0]), "Num": np.array([5])}, {}),
+    ("range", {s: np.array([n]) for s, n in (("Start", 7), ("End", 0), ("Step", -3))}, {}),
+    ("matrix_is_tall", {"X": X}, {}),
+    ("tril_indices", {}, {"rows": 3, "cols": 4, "offset": 1}),
+    ("triu_indices", {}, {"row": 3, "col": 4, "offset": -1}),
+    ("fake_channel_wise_quantize_abs_max", {"X": X, "InScale": abs(X).max(1)}, {"is_test": True}),
+]
+
+
+def outcomes(cases, open_sizes=False, opset=20):
+    """(operators whose cases pass, failures, [(type, name, why)] of those refused, nodes by
+    operator)."""
+    known, passed, failed, refused = set(supported()), collections.Counter(), [], []
+    nodes = collections.defaultdict(set)
+    for case in cases:
+        name = type(case).__name__
+        if case.op_type not in known or (case.op_type, name) in NOT_RUN:
+            continue
+        try:
+            recorded = Recorded(case, open_sizes)
+            difference = recorded.difference(opset)
+            nodes[case.op_type].update(set(recorded.nodes) - {"Identity"})
+        except UnimplementedError as error:
+            refused.append((case.op_type, name, str(error)))
+            continue
+        except Exception as error:  # all failures are listed at once
+            difference = f"{type(error).__name__} {error}"
+        if difference:
+            failed.append(f"{case.op_type} {name}: {difference}")
+        else:
+            passed[case.op_type] += 1
+    return passed, failed, refused, nodes
+
+
+PAGE = ROOT.parent / "docs" / "onnx_export.md"
+HEAD = """# Operators that dygraph.onnx.export writes
+
+`PYTHONPATH=tests python tests/onnx_export_cases.py --write` writes this page from the cases of
+tests/operators, each of which is exported, checked and run in ONNX Runtime (opset 20). `onnx.md`
+says how to export.
+
+The second column has the ONNX operators of all cases of an operator together, those of other
+opsets left out; "nothing" where a value is only handed on or is computed during the export.
+
+{count} operators.
+
+| operator | ONNX operators |
+| --- | --- |
+"""
+
+
+def page(nodes):
+    """The table of operators, from the nodes of their cases."""
+    lines = []
+    for type in supported():
+        made = ELSEWHERE.get(type) or ", ".join(sorted(nodes[type])) or "nothing"
+        lines.append(f"| `{type}` | {made} |")
+    return HEAD.format(count=len(lines)) + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    passed, failed, _, nodes = outcomes([*all_cases(), *(case_of(*one) for one in MORE)])
+    PAGE.write_text(page(nodes), encoding="utf-8")
+    print(f"{len(passed)} operators with cases, {sum(passed.values())} cases, failed: {failed}")

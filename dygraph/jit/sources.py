@@ -8,7 +8,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.jit.input_spec import InputSpec
 from dygraph.jit.traced import TracedLayer, load, to_static
 
-__all__ = ["source_of"]
+__all__ = ["folded", "source_of"]
 
 
 def source_of(owner, model, input_spec=None, feeds=None, fetches=None, scope=None):
@@ -93,3 +93,10 @@ def _names(owner, given, program, what, attribute):
             )
         names.append(name)
     return names
+
+
+def folded(program, scope):
+    """The program with batch_norm folded into weights: `static.fold_inference`."""
+    from dygraph import static
+
+    return static.fold_inference(program, scope)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-import onnx
 from dygraph.onnx.export_graph import Block, Call, Refused, operator, type_of
-from onnx import helper
+from dygraph.onnx.package import helper, onnx
 
 
 def writes_of(program, index):
@@ -96,6 +95,16 @@ def start_of(c, name):
         return c.full(shape, 0, str(variable.dtype))
 
 
+def same_lengths(c, body, name):
+    """The lengths of a variable that a block writes, which must be those from before it."""
+    before, after = c.block.find(name, "lengths"), body.block.find(name, "lengths")
+    if before != after:
+        ragged = c.block.program.find_var_recursive(name).lod_level
+        c.require(not ragged, f"a block that gives '{name}' another level of detail")
+        return None
+    return before
+
+
 def condition_of(c, value):
     """One bool, 0-d."""
     return c.Reshape(value, np.array([], np.int64))
@@ -131,7 +140,7 @@ def _while(c):
     first = condition_of(c, c["Condition"])
     made = c.Loop("", first, *starts, outputs=max(len(names), 1), body=graph)
     for name, value in zip(names, made if len(names) > 1 else [made], strict=False):
-        c.block.set(name, value, c.block.find(name, "lengths"))
+        c.block.set(name, value, same_lengths(c, body, name))
 
 
 @operator("conditional_block", "conditional_block_infer")
@@ -163,8 +172,7 @@ def _conditional(c):
     ]
     made = c.If(condition, outputs=len(names), then_branch=graphs[0], else_branch=graphs[1])
     for name, value in zip(names, made if len(names) > 1 else [made], strict=True):
-        lengths = body.block.find(name, "lengths")
-        c.block.set(name, value, lengths if lengths == c.block.find(name, "lengths") else None)
+        c.block.set(name, value, same_lengths(c, body, name))
 
 
 @operator("select_input")

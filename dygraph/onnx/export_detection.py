@@ -3,8 +3,9 @@
 import numpy as np
 
 from dygraph import _core
-from dygraph.onnx.export_graph import operator
+from dygraph.onnx.export_graph import Block, Call, operator, type_of
 from dygraph.onnx.export_sequence import numbers
+from dygraph.onnx.package import helper
 
 
 @operator("prior_box", "density_prior_box", "anchor_generator")
@@ -240,3 +241,69 @@ def _unique_consecutive(c):
         "Index": c.cast(index, kind),
         "Counts": c.cast(counts, kind),
     }
+
+
+def chosen(c, condition, yes, no, dtype):
+    """One of two values, whose shapes may differ."""
+    graphs = []
+    for value in (yes, no):
+        block = Block(c.model, c.block.program, c.block)
+        made = Call(block, c.op).copy(value)
+        info = helper.make_tensor_value_info(made, type_of(dtype), None)
+        graphs.append(block.graph("branch", [], [info]))
+    return c.If(condition, then_branch=graphs[0], else_branch=graphs[1])
+
+
+@operator("multiclass_nms", "multiclass_nms2", "multiclass_nms3")
+def _multiclass_nms(c):
+    c.require(c.rank("Scores") == 3 and not c.has("RoisNum"), "ragged boxes")
+    c.require(c.dims("BBoxes")[2] != -1, "the size of BBoxes along axis 2 is open")
+    c.require(c.dims("BBoxes")[2] == 4, "polygons")
+    c.require(c.attr("normalized"), "boxes of pixels (normalized=False)")
+    c.require(c.attr("nms_eta") >= 1, "a threshold that adapts (nms_eta)")
+    boxes, scores = c["BBoxes"], c["Scores"]
+    n, classes, count = c.sizes("Scores")
+    whole = np.array([], np.int64)
+    low = c.scalar(float("-inf"))
+    if c.attr("background_label") >= 0:
+        other = c.Equal(c.range(classes), c.scalar(c.attr("background_label"), "int64"))
+        scores = c.Where(c.Unsqueeze(other, axes=[1]), low, scores)
+    total = c.vector([count])
+    if c.attr("nms_top_k") > -1:
+        most = c.Min(total, np.array([c.attr("nms_top_k")]))
+        best, places = c.TopK(scores, most, axis=2, largest=1, sorted=1, outputs=2)
+        scores = c.ScatterElements(c.Expand(low, c.Shape(scores)), places, best, axis=2)
+    found = c.NonMaxSuppression(
+        boxes, scores, total, c.scalar(c.attr("nms_threshold"), "float32"),
+        c.scalar(c.attr("score_threshold"), "float32"),
+    )  # fmt: skip
+    score = c.GatherND(scores, found)
+    image, kind, box = (c.Squeeze(c.slice(found, [i], [i + 1], [1]), axes=[1]) for i in range(3))
+    if c.attr("keep_top_k") > -1:
+        rows = lambda v: c.Unsqueeze(v, axes=[1])  # noqa: E731
+        columns = lambda v: c.Unsqueeze(v, axes=[0])  # noqa: E731
+        place = c.range(c.Shape(score))
+        tie = c.And(c.Equal(columns(score), rows(score)), c.Less(columns(place), rows(place)))
+        better = c.Or(c.Greater(columns(score), rows(score)), tie)
+        before = c.And(better, c.Equal(columns(image), rows(image)))
+        rank = c.ReduceSum(c.cast(before, "int64"), axes=[1], keepdims=0)
+        kept = c.Less(rank, c.scalar(c.attr("keep_top_k"), "int64"))
+        score, image, kind, box = (c.Compress(v, kept, axis=0) for v in (score, image, kind, box))
+    sides = c.GatherND(
+        boxes, c.Concat(c.Unsqueeze(image, axes=[1]), c.Unsqueeze(box, axes=[1]), axis=1)
+    )
+    made = c.Concat(
+        c.Unsqueeze(c.cast(kind, c.dtype), axes=[1]), c.Unsqueeze(score, axes=[1]), sides, axis=1
+    )
+    own = c.Equal(c.Unsqueeze(image, axes=[1]), c.Unsqueeze(c.range(n), axes=[0]))
+    lengths = c.ReduceSum(c.cast(own, "int64"), axes=[0], keepdims=0)
+    index = c.Add(c.Mul(image, c.Reshape(total, whole)), box)
+    index = c.Unsqueeze(c.cast(index, "int32"), axes=[1])
+    if c.op.type == "multiclass_nms":
+        none = c.Equal(c.Size(made), c.scalar(0, "int64"))
+        made = chosen(c, none, c.value(np.full([1, 1], -1, c.dtype)), made, c.dtype)
+        lengths = chosen(c, none, c.value(np.ones(1, np.int64)), lengths, "int64")
+    result = {"Out": (made, lengths), "Index": (index, lengths)}
+    if c.op.type == "multiclass_nms3":
+        result["NmsRoisNum"] = (c.cast(lengths, "int32"), None)
+    return result

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onnx import helper
+from dygraph.onnx.package import helper
 
 _MOST = 1 << 28  # bytes of a result
 
@@ -78,7 +78,7 @@ _NUMPY = {
     "Gather": lambda x, i, axis=0: np.take(x, i, axis),
     "Shape": lambda x, start=0, end=None: np.array(x.shape[start:end], np.int64),
     "Size": lambda x: np.array(x.size, np.int64),
-    "Range": lambda a, b, step: np.arange(a, b, step, a.dtype),
+    "Range": lambda a, b, step: np.arange(a, b, step, dtype=a.dtype),
     "Equal": np.equal,
     "Not": np.logical_not,
     "ReduceProd": lambda x, axes=None, keepdims=1: np.prod(

@@ -15,28 +15,28 @@ import functools
 
 import numpy as np
 
-import onnx
 from dygraph import _core
 from dygraph.onnx import export_fold
-from onnx import TensorProto, helper, numpy_helper
+from dygraph.onnx.package import TensorProto, helper, numpy_helper
 
 __all__ = ["EMITTERS", "Block", "Call", "Model", "Refused", "operator", "type_of"]
 
-EMITTERS = {}  # by the type of operator
+EMITTERS: dict = {}  # by the type of operator
 
 _TYPES = {
-    "bool": TensorProto.BOOL,
-    "uint8": TensorProto.UINT8,
-    "int8": TensorProto.INT8,
-    "int16": TensorProto.INT16,
-    "int32": TensorProto.INT32,
-    "int64": TensorProto.INT64,
-    "float16": TensorProto.FLOAT16,
-    "bfloat16": TensorProto.BFLOAT16,
-    "float32": TensorProto.FLOAT,
-    "float64": TensorProto.DOUBLE,
+    "bool": "BOOL",
+    "uint8": "UINT8",
+    "int8": "INT8",
+    "int16": "INT16",
+    "int32": "INT32",
+    "int64": "INT64",
+    "float16": "FLOAT16",
+    "bfloat16": "BFLOAT16",
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
 }
 _AXES_AS_INPUT = {"Unsqueeze", "Squeeze", "ReduceSum"}  # in all opsets; other Reduce from 18 on
+GRAPH = 5  # AttributeProto's number of a subgraph
 _SMALL = 1024  # bytes of a constant that is looked for among those there are
 
 
@@ -61,7 +61,7 @@ def type_of(dtype):
     """ONNX's number of an element type."""
     if str(dtype) not in _TYPES:
         raise Refused(f"ONNX operators take no {dtype}")
-    return _TYPES[str(dtype)]
+    return getattr(TensorProto, _TYPES[str(dtype)])
 
 
 class Model:
@@ -115,7 +115,8 @@ class Block:
 
     def __init__(self, model, program_block, parent=None):
         self.model, self.program, self.parent = model, program_block, parent
-        self.nodes, self.values, self.lengths, self.arrays = [], {}, {}, {}
+        self.nodes, self.values, self.lengths = [], {}, {}
+        self.arrays, self.tables = {}, {}  # element types; ranks of sequences
 
     def find(self, name, table="values"):
         """The value of a variable here or in the blocks around; None if it has none."""
@@ -160,7 +161,7 @@ def used_by(node):
     """Names that a node reads, its subgraphs included."""
     names = set(node.input)
     for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
+        if attribute.type == GRAPH:
             graph = attribute.g
             names.update(o.name for o in graph.output)
             for inner in graph.node:

@@ -4,7 +4,7 @@ import numpy as np
 
 from dygraph.onnx.export_graph import Block, Call, operator, type_of
 from dygraph.onnx.export_sequence import padded, unpadded
-from onnx import helper
+from dygraph.onnx.package import helper
 
 _ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "identity": "Affine"}
 

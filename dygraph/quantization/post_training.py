@@ -5,7 +5,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.jit.sources import source_of
+from dygraph.jit.sources import folded, source_of
 from dygraph.jit.traced import TracedLayer
 from dygraph.quantization.ranges import Histogram, method_of
 from dygraph.quantization.signs import never_negative
@@ -29,6 +29,8 @@ def quantize(
     feeds=None, fetches=None, scope=None,
 ):  # fmt: skip
     """A model whose products and convolutions with weights take numbers of 8 bits.
+
+    Operators in branches and loops stay as they are.
 
     A weight becomes ``round(W / s * 63)`` as int8, s the greatest magnitude of its output channel;
     the input of the operator becomes ``round(x / t * L)``, cut off at the ends, and is multiplied
@@ -92,9 +94,7 @@ def quantize(
     )
     scope = _copied(program, scope)
     if fold:
-        from dygraph import static
-
-        program = static.fold_inference(program, scope)
+        program = folded(program, scope)
     sites = _sites(program, scope, skip)
     if not sites:
         raise InvalidArgumentError(

@@ -21,7 +21,7 @@ dygraph.saving dygraph.notebook dygraph.profiler dygraph.reader dygraph.safetens
 dygraph.optimizer dygraph.io dygraph.training.model dygraph.callbacks dygraph.metrics
 dygraph.initializer dygraph.regularizer dygraph.autograd dygraph.checkpoint dygraph.memory
 dygraph.nets dygraph.distribution dygraph.geometric dygraph.lr dygraph.special
-dygraph.text dygraph.inference
+dygraph.text dygraph.inference dygraph.quantization
 """.split()
 # What these hold is refused, or is another name of an argument.
 OF_OTHER_LIBRARIES = {f"argument {name}" for name in ("places", "spellings", "others", "unnamed")}

@@ -141,6 +141,51 @@ def test_ragged_lstm_and_gru():
             np.testing.assert_allclose(got[fetch.name], np.array(value), rtol=1e-5, atol=1e-5)
 
 
+def test_dynamic_rnn():
+    """Steps of sequences, longest first: a rank table, arrays, a memory that shrinks."""
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        words = static.data("words", [None, 3], "float32", lod_level=1)
+        first = static.data("first", [None, 4], "float32")
+        rnn = layers.DynamicRNN()
+        with rnn.block():
+            word, hidden = rnn.step_input(words), rnn.memory(init=first, need_reorder=True)
+            new = layers.fc([word, hidden], 4, act="tanh")
+            rnn.update_memory(hidden, new)
+            rnn.output(new)
+        rows = rnn()
+        last = layers.sequence_pool(rows, "last")
+    executor, scope = static.Executor(), dygraph._core.Scope()
+    executor.run(startup, scope=scope)
+    model = model_of(main, feeds=["words", "first"], fetches=[rows, last], scope=scope)
+    assert "Loop" in {node.op_type for node in model.graph.node}
+    for lengths in ([2, 4, 1], [3], [2, 5, 5, 3]):
+        array, start = floats(sum(lengths), 3), floats(len(lengths), 4)
+        fed = static.create_lod_tensor(array, [lengths], static.CPUPlace())
+        want = executor.run(
+            main, {"words": fed, "first": start}, [rows, last], scope=scope, return_numpy=False
+        )
+        got = run(model, {"words": array, "words.lengths": np.array(lengths), "first": start})
+        assert got[f"{rows.name}.lengths"].tolist() == lengths
+        for fetch, value in zip((rows, last), want, strict=True):
+            np.testing.assert_allclose(got[fetch.name], np.array(value), rtol=1e-5, atol=1e-5)
+
+
+def test_if_else():
+    """Rows that take one of two ways and come together again in their order."""
+
+    def program():
+        value = x()
+        ways = layers.IfElse(layers.reduce_sum(value, 1, keep_dim=True) > 0)
+        with ways.true_block():
+            ways.output(ways.input(value) * 2.0)
+        with ways.false_block():
+            ways.output(ways.input(value) - 1.0)
+        return ways()
+
+    check(program, {"x": floats(2, 3)}, {"x": floats(7, 3)}, {"x": abs(floats(2, 3))})
+
+
 # Functions of Python ------------------------------------------------------------------------------
 
 

@@ -179,7 +179,7 @@ def test_without_the_package_onnx():
     code = (
         "import sys; sys.modules['onnx'] = None\n"
         "import dygraph\n"
-        "try:\n    dygraph.onnx.export\n"
+        "try:\n    dygraph.onnx.export(dygraph.nn.ReLU(), 'x', [])\n"
         "except ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
