@@ -84,6 +84,9 @@ class OnnxLayer(Layer):
         """A name for programs."""
         return unique_name.generate(f"{self.full_name()}.{name}"[:1000])
 
+    def extra_repr(self):
+        return f"{', '.join(self.input_names)} -> {', '.join(self.output_names)}"
+
     def forward(self, *inputs):
         """The outputs for the inputs, in the order of the file; one output as it is."""
         names = self.input_names

@@ -34,6 +34,7 @@ FEEDS = {
     "while_loop": [{"x": np.array([1.0, 2.0], "float32")}, {"x": np.full(4, 30, "float32")}],
     "choice": [{"x": np.array([3.0, 1.0], "float32")}, {"x": np.array([-5.0], "float32")}],
     "scan": [{"start": floats(3), "x": floats(4, 3)}, {"start": floats(3), "x": floats(1, 3)}],
+    "sequence_in_loop": [{"turns": np.array(3), "x": floats(2)}],
     "quantized": [{"x": floats(3, 4)}],
 }
 
@@ -77,7 +78,9 @@ def square(y):
     return (y * y).mean()
 
 
-@pytest.mark.parametrize("name", ["lenet", "residual", "encoder", "loop", "choice", "scan"])
+@pytest.mark.parametrize(
+    "name", ["lenet", "residual", "encoder", "loop", "choice", "scan", "while_loop"]
+)
 def test_a_step_of_training_equals_the_eager_step(name):
     model = getattr(onnx_models, name)()
     feed = FEEDS[name][0]
@@ -161,6 +164,33 @@ def test_scales_of_an_image_that_a_run_decides():
         feed = {"x": floats(1, 1, *size), "scales": np.array(scales, "float32")}
         for a, b in zip(loaded.run(feed), reference(model, feed), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_sequence_is_not_read_as_it_was_before_a_write():
+    model = onnx_models.sequence_in_loop("count = SequenceLength (s)")
+    with pytest.raises(UnimplementedError, match="must not be read as it was before a write"):
+        dygraph.onnx.load(model)
+
+
+def test_weights_of_inner_graphs_train_and_saved_models_compute_the_same(tmp_path):
+    model = onnx_models.choice()
+    then = next(a for a in model.graph.node[3].attribute if a.name == "then_branch").g
+    then.initializer.append(onnx.numpy_helper.from_array(np.array([5.0], "float32"), "inner"))
+    then.node[0].input[1] = "inner"
+    loaded = dygraph.onnx.load(model)
+    feed = {"x": np.array([1.0, 2.0], "float32")}
+    loaded.layer(dygraph.to_variable(feed["x"])).sum().backward()
+    found = {name: p.gradient() for name, p in loaded.layer.named_parameters()}
+    assert found["inner"].tolist() == [3.0] and found["w"] is None
+    executor = static.Executor()
+    with static.scope_guard(loaded.scope):
+        static.save_inference_model(
+            str(tmp_path), loaded.feed_names, loaded.fetch_vars, executor, loaded.program
+        )
+    with static.scope_guard(static.Scope()):
+        program, names, fetches = static.load_inference_model(str(tmp_path), executor)
+        (y,) = executor.run(program, feed, fetches)
+    assert names == ["x"] and y.tolist() == [5.0, 10.0]
 
 
 def test_functions_of_the_model_are_expanded_with_their_attributes():
