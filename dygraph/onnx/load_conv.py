@@ -65,6 +65,8 @@ class Window:
         return [p for pair in zip(self.before, self.after, strict=True) for p in pair]
 
     def algorithm(self):
+        if is_open(self.sizes) and self.auto == "SAME_UPPER" and max(self.dilations) > 1:
+            raise UnimplementedError("auto_pad with dilations must know the sizes, got open ones")
         return "SAME" if is_open(self.sizes) and self.auto == "SAME_UPPER" else "EXPLICIT"
 
 

@@ -19,6 +19,7 @@ MAX_NODES = 1_000_000
 MAX_RANK = 16
 MAX_NAME = 1024
 MAX_NESTING = 32
+OLDEST = 7  # opset
 
 _ITEM_BYTES = {
     "float32": 4, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1,
@@ -139,10 +140,18 @@ class Reader:
         self.folder, self.nodes = folder, 0
 
     def model(self, proto):
+        import onnx
+
         if not proto.HasField("graph"):
             raise fault("a model must have a graph", "none")
         model = Model()
         model.opsets = self.opsets(proto.opset_import, "a model")
+        version, newest = model.opsets.get("", OLDEST), onnx.defs.onnx_opset_version()
+        if not OLDEST <= version <= newest:
+            raise UnimplementedError(
+                f"onnx.load: the opset must be from {OLDEST} to {newest}, the newest that the "
+                f"installed onnx knows, got {version}. onnx.version_converter converts models"
+            )
         model.functions = {}
         for function in proto.functions:
             made = self.function(function, model.opsets)

@@ -31,7 +31,7 @@ def _near(n):
 @rule("Concat")
 def concat(call, *parts):
     rank = call.rank(parts[0])
-    axis = call.axis(call.attr("axis", 1 if call.opset < 4 else 0), rank)
+    axis = call.axis(call.needs("axis"), rank)
     return ops.concat(list(parts), axis=axis) if len(parts) > 1 else parts[0]
 
 

@@ -74,6 +74,76 @@ def test_recurrent_layers_of_open_length(kind, direction, more):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+def ints(*values):
+    return np.array(values, "int64")
+
+
+X = np.arange(12, dtype="float32").reshape(4, 3)
+# A graph with open sizes, its input, its initializers.
+OPEN = {
+    "backwards from the end": (
+        "g (float[N, 3] x) => (float[M, 3] y) { y = Slice (x, s, e, a, p) }",
+        X, {"s": ints(-1), "e": ints(-(2**63)), "a": ints(0), "p": ints(-1)},
+    ),
+    "backwards by two": (
+        "g (float[N, 3] x) => (float[M, 3] y) { y = Slice (x, s, e, a, p) }",
+        X, {"s": ints(10), "e": ints(-10), "a": ints(0), "p": ints(-2)},
+    ),
+    "pad reflect": (
+        'g (float[N, 3] x) => (float[M, 3] y) { y = Pad <mode = "reflect"> (x, p) }',
+        X, {"p": ints(2, 0, 1, 0)},
+    ),
+    "pad and cut": (
+        "g (float[N, 3] x) => (float[M, K] y) { y = Pad (x, p, v) }",
+        X, {"p": ints(2, -1, -1, 2), "v": np.array(7.0, "float32")},
+    ),
+    "gather from the end": (
+        "g (float[N, 3] x) => (float[3, 3] y) { y = Gather (x, i) }", X, {"i": ints(-1, 0, -4)},
+    ),
+    "same pooling": (
+        """g (float[N, H] x) => (float[1, 1, A, B] y) { a = Unsqueeze (x, z)
+        y = AveragePool <kernel_shape = [3, 3], auto_pad = "SAME_UPPER", strides = [2, 2]> (a) }""",
+        X, {"z": ints(0, 1)},
+    ),
+    "cubic": (
+        """g (float[N, H] x) => (float[1, 1, A, B] y) { a = Unsqueeze (x, z)
+        y = Resize <mode = "cubic", cubic_coeff_a = -0.5> (a, "", s) }""",
+        X, {"z": ints(0, 1), "s": np.array([1, 1, 1.7, 0.6], "float32")},
+    ),
+    "one more axis": (
+        """g (float[N, 3] x) => (float[1, N, 3] y) {
+        s = Shape (x) o = Constant <value_ints = [1]> () q = Concat <axis = 0> (o, s)
+        y = Expand (x, q) }""",
+        X, {},
+    ),
+    "all in one": (
+        """g (float[N, M] x) => (float[K] y) {
+        s = Shape (x) n = ReduceProd <keepdims = 0> (s) u = Unsqueeze (n, z)
+        y = Reshape (x, u) }""",
+        X, {"z": ints(0)},
+    ),
+    "half of each axis": (
+        """g (float[N, M] x) => (float[A, B] y) {
+        s = Shape (x) h = Div (s, two) y = Slice (x, z, h) }""",
+        X, {"two": ints(2), "z": ints(0, 0)},
+    ),
+    "remainder of large numbers": (
+        "g (float[N, M] x) => (float[N, M] y) { y = Mod <fmod = 1> (x, b) }",
+        X * 1e9 - 4e9, {"b": np.array([3.0, -7.0, 1.5], "float32")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open_sizes(name):
+    text, x, weights = OPEN[name]
+    model = onnx_models.model(text, weights)
+    (wanted,) = reference(model, {"x": x})
+    (found,) = dygraph.onnx.load(model).run([x])
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
 def square(y):
     return (y * y).mean()
 
