@@ -19,7 +19,6 @@ MAX_NODES = 1_000_000
 MAX_RANK = 16
 MAX_NAME = 1024
 MAX_NESTING = 32
-OLDEST = 7  # opset
 
 _ITEM_BYTES = {
     "float32": 4, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1,
@@ -146,11 +145,11 @@ class Reader:
             raise fault("a model must have a graph", "none")
         model = Model()
         model.opsets = self.opsets(proto.opset_import, "a model")
-        version, newest = model.opsets.get("", OLDEST), onnx.defs.onnx_opset_version()
-        if not OLDEST <= version <= newest:
+        version, newest = model.opsets.get("", 1), onnx.defs.onnx_opset_version()
+        if not 1 <= version <= newest:
             raise UnimplementedError(
-                f"onnx.load: the opset must be from {OLDEST} to {newest}, the newest that the "
-                f"installed onnx knows, got {version}. onnx.version_converter converts models"
+                f"onnx.load: the opset must be at most {newest}, the newest that the installed "
+                f"onnx knows, got {version}"
             )
         model.functions = {}
         for function in proto.functions:

@@ -17,6 +17,18 @@ def _schema(domain, name, opset):
         return None
 
 
+OLDEST = 7  # opset whose operators the rules read
+
+
+def is_read(node, opsets):
+    """Whether the version of an operator is one that rules know: those before opset 7 differ."""
+    opset = opsets.get(node.domain, 0)
+    if node.domain or opset >= OLDEST:
+        return True
+    then, now = (_schema("", node.op_type, version) for version in (opset, OLDEST))
+    return then is not None and now is not None and then.since_version == now.since_version
+
+
 @functools.lru_cache(maxsize=4096)
 def needed_inputs(domain, name, opset):
     """Whether each input of an operator must be given."""

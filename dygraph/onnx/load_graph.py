@@ -335,7 +335,11 @@ def unsupported(model):
                     seen.add(key)
                     function = model.functions[key]
                     look(function.nodes, function.opsets)
-            elif key not in RULES and not load_functions.known(node, opsets):
+            elif (
+                not load_functions.is_read(node, opsets)
+                or key not in RULES
+                and not load_functions.known(node, opsets)
+            ):
                 found.add((*key, opsets.get(node.domain, 0)))
             for value in node.attributes.values():
                 for graph in value if isinstance(value, list) else [value]:
