@@ -18,7 +18,7 @@ FAR = (1 << 31) - 1  # no axis is longer
 
 @rule("Constant")
 def constant(call):
-    found = [name for name in call.node.attributes]
+    found = list(call.attributes)
     if len(found) != 1:
         raise InvalidArgumentError(f"Constant must have one value, got {found}")
     value = call.attr(found[0])
