@@ -293,7 +293,7 @@ def _require_onnx():
         import onnx  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "onnx.load: the wheel onnx must be installed. Run: pip install dygraph[onnx]"
+            "onnx.load: the wheel onnx must be installed. Run: pip install dygraph-autograd[onnx]"
         ) from error
 
 
