@@ -50,7 +50,8 @@ def lenet():
         }""",
         {
             "w1": normal(1, 6, 1, 5, 5) * 0.2, "b1": normal(2, 6),
-            "w2": normal(3, 16, 6, 5, 5) * 0.1, "b2": normal(4, 16), "w3": normal(5, 10, 400) * 0.05, "b3": normal(6, 10),
+            "w2": normal(3, 16, 6, 5, 5) * 0.1, "b2": normal(4, 16),
+            "w3": normal(5, 10, 400) * 0.05, "b3": normal(6, 10),
         },
     )  # fmt: skip
 
@@ -218,6 +219,27 @@ def scan():
                 }> (start, x)
         }""",
         {"w": np.array([0.5], "float32")},
+    )
+
+
+def sequence_in_loop(more=""):
+    """A loop that adds the states of its turns to a sequence."""
+    return model(
+        f"""g (int64 turns, float[N] x) => (float[K, N] all, float[N] first) {{
+            true = Constant <value: tensor = bool {{1}}> ()
+            none = SequenceEmpty ()
+            last, seen = Loop <body = body (int64 i, bool go, float[N] h, seq(float[N]) s) =>
+                (bool goes, float[N] next, seq(float[N]) after) {{
+                    goes = Identity (go)
+                    next = Mul (h, w)
+                    after = SequenceInsert (s, next)
+                    {more}
+                }}> (turns, true, x, none)
+            all = ConcatFromSequence <axis = 0, new_axis = 1> (seen)
+            zero = Constant <value_int = 0> ()
+            first = SequenceAt (seen, zero)
+        }}""",
+        {"w": np.array([2.0], "float32")},
     )
 
 

@@ -9,6 +9,13 @@ from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.onnx import load_sizes
 from dygraph.onnx.load_file import Graph
 from dygraph.onnx.load_rules import rule
+from dygraph.onnx.load_sequences import (
+    array_of,
+    as_array_write,
+    is_array,
+    not_read_later,
+    written,
+)
 
 ops = _core.ops
 
@@ -27,6 +34,12 @@ def _in_program(call):
 @rule("If", known=(0,), control=True)
 def if_(call, condition):
     branches = _graph(call, "then_branch"), _graph(call, "else_branch")
+    names = as_array_write(call)
+    array = None if names is None else call.scope.find(names[0])
+    if is_array(array):
+        value, place = call.scope.find(names[1]), call.scope.find(names[2])
+        with _in_program(call):
+            return (written(call, names[0], array, value, place),)
     known = call.numbers(condition)
     if known is not None:
         chosen = branches[0] if bool(known.reshape(-1)[0]) else branches[1]
@@ -48,6 +61,8 @@ def if_(call, condition):
 
 def _written(call, value):
     """A value that a block gives to the outside: a variable that the block made."""
+    if is_array(value):
+        return value
     if isinstance(value, list) or value is None:
         raise UnimplementedError("a block must give tensors, got a sequence")
     return ops.assign(call.variable(value))
@@ -74,7 +89,7 @@ def repeat(call, count, condition, body, states, scans):
         elif count is not None:
             count = call.constant(np.array([min(count, 1 << 62)], "int64"))
         step = ops.fill_constant(shape=[1], dtype="int64", value=0.0)
-        states = [ops.assign(call.variable(s)) for s in states]
+        states = [_started(call, s) for s in states]
         holds = None
         if condition is not None:
             holds = ops.assign(call.variable(condition).reshape([1]))
@@ -118,6 +133,13 @@ def repeat(call, count, condition, body, states, scans):
     return list(done[first : first + len(states)]), stacks
 
 
+def _started(call, value):
+    """The first value of a state, which the loop may overwrite."""
+    if isinstance(value, list):
+        return array_of(call, value)
+    return value if is_array(value) else ops.assign(call.variable(value))
+
+
 def _unrolled(call, count, body, states, scans):
     rows = [[] for _ in range(scans)]
     for i in range(count):
@@ -154,6 +176,9 @@ def _repeat_eagerly(call, count, condition, body, states, scans):
 def loop(call, count, condition, *states):
     body = _graph(call, "body")
     n = len(states)
+    for name, state in zip(call.node.inputs[2:], states, strict=False):
+        if is_array(state):
+            not_read_later(call, name)
     scans = len(body.outputs) - 1 - n
     if scans < 0 or len(body.inputs) != n + 2:
         raise InvalidArgumentError(

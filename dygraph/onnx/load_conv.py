@@ -65,6 +65,8 @@ class Window:
         return [p for pair in zip(self.before, self.after, strict=True) for p in pair]
 
     def algorithm(self):
+        if is_open(self.sizes) and self.auto == "SAME_UPPER" and max(self.dilations) > 1:
+            raise UnimplementedError("auto_pad with dilations must know the sizes, got open ones")
         return "SAME" if is_open(self.sizes) and self.auto == "SAME_UPPER" else "EXPLICIT"
 
 
@@ -354,8 +356,8 @@ def col2im(call, x, image, block):
     strides, dilations = call.attr("strides", [1] * n), call.attr("dilations", [1] * n)
     pads = call.attr("pads", [0] * 2 * n)
     batch, rows, columns = call.shape(x)
-    if is_open([batch, rows, columns]):
-        raise UnimplementedError("Col2Im must know the sizes of its input, got open ones")
+    if is_open([rows, columns]):
+        raise UnimplementedError("Col2Im must know rows and columns, got open sizes")
     taps, padded = math.prod(block), [image[i] + pads[i] + pads[n + i] for i in range(n)]
     counts = [(padded[i] - (block[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(n)]
     if rows % taps or math.prod(counts) != columns:
@@ -369,14 +371,19 @@ def col2im(call, x, image, block):
         )
         flat = flat * padded[i] + where
     channels = rows // taps
-    call.room(batch * channels * taps * columns)
-    index = np.broadcast_to(flat.reshape(1, -1), (batch * channels, taps * columns))
-    table = filled(call, [batch * channels, math.prod(padded)], 0, str(x.dtype))
+    call.room(channels * taps * columns)
+    # [1, 1, elements] for each image and channel.
+    index = call.constant(np.ascontiguousarray(flat.reshape(1, 1, -1)))
+    index = index + filled(call, [batch, channels, 1], 0, "int64")
+    table = filled(call, [batch, channels, math.prod(padded)], 0, str(x.dtype))
     made = ops.put_along_axis(
-        table, call.constant(np.ascontiguousarray(index)),
-        ops.reshape2(x, shape=[batch * channels, taps * columns]), Axis=1, Reduce="add",
-    )  # fmt: skip
-    made = ops.reshape2(made, shape=[batch, channels, *padded])
+        table,
+        index,
+        reshaped_like(call, x, [batch, channels, taps * columns]),
+        Axis=2,
+        Reduce="add",
+    )
+    made = reshaped_like(call, made, [batch, channels, *padded])
     return ops.slice(
         made, axes=list(range(2, n + 2)), starts=pads[:n],
         ends=[pads[i] + image[i] for i in range(n)],

@@ -34,21 +34,11 @@ for _name, _function in {
     "BitwiseAnd": dygraph.bitwise_and, "BitwiseOr": dygraph.bitwise_or,
     "BitwiseXor": dygraph.bitwise_xor,
 }.items():  # fmt: skip
-    rule(_name)(lambda call, a, b, function=_function: function(*_aligned(call, a, b)))
-
-
-def _aligned(call, a, b):
-    """Before opset 7, ``broadcast`` and ``axis`` said where the axes of `b` belong."""
-    if call.opset < 7 and call.attr("broadcast", 0) and call.attr("axis") is not None:
-        after = call.rank(a) - call.rank(b) - call.attr("axis")
-        if after > 0:
-            b = b.reshape([*dims_of(b), *[1] * after])
-    return a, b
+    rule(_name)(lambda call, a, b, function=_function: function(a, b))
 
 
 @rule("Div")
 def div(call, a, b):
-    a, b = _aligned(call, a, b)
     return dygraph.divide(a, b) if is_floating(a) else ops.elementwise_div(a, b)
 
 
@@ -66,7 +56,7 @@ def mod(call, a, b):
     if not call.attr("fmod", 0):
         return dygraph.remainder(a, b)
     if is_floating(a):
-        return a - dygraph.trunc(a / b) * b
+        return dygraph.copysign(dygraph.remainder(dygraph.abs(a), dygraph.abs(b)), a)
     return a - ops.elementwise_div(a, b) * b
 
 
@@ -213,10 +203,6 @@ def is_inf(call, x):
 @rule("Cast")
 def cast(call, x):
     to = call.needs("to")
-    if isinstance(to, str):  # before opset 6
-        import onnx
-
-        to = onnx.TensorProto.DataType.Value(to)
     return x.astype(dtype_named(to, "to"))
 
 

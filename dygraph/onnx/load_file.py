@@ -36,15 +36,18 @@ class Ref:
 class Node:
     """One call: names of inputs and outputs, attributes as Python's values."""
 
-    __slots__ = ("attributes", "domain", "inputs", "name", "op_type", "outputs", "proto", "refers")
+    __slots__ = ("attributes", "binary", "domain", "inputs", "name", "op_type", "outputs", "refers")
 
     def __init__(self, proto, attributes):
-        self.proto = proto
         self.op_type, self.name = proto.op_type, proto.name
         self.domain = "" if proto.domain == "ai.onnx" else proto.domain
         self.inputs, self.outputs = list(proto.input), list(proto.output)
         self.attributes = attributes
         self.refers = any(isinstance(a, Ref) for a in attributes.values())
+        self.binary = None  # of a node with graphs, for ONNX's functions that look into them
+        graphs = any(isinstance(a, Graph) for a in attributes.values())
+        if graphs and self.op_type not in ("If", "Loop", "Scan"):
+            self.binary = proto.SerializeToString()
 
     def resolved(self, given):
         """The node with the attributes that the call of its function gives."""
@@ -84,7 +87,7 @@ class Graph:
 
 
 class Function:
-    __slots__ = ("attributes", "defaults", "inputs", "name", "nodes", "opsets", "outputs")
+    __slots__ = ("attributes", "binary", "defaults", "inputs", "name", "nodes", "opsets", "outputs")
 
 
 class Model:
@@ -139,10 +142,18 @@ class Reader:
         self.folder, self.nodes = folder, 0
 
     def model(self, proto):
+        import onnx
+
         if not proto.HasField("graph"):
             raise fault("a model must have a graph", "none")
         model = Model()
         model.opsets = self.opsets(proto.opset_import, "a model")
+        version, newest = model.opsets.get("", 1), onnx.defs.onnx_opset_version()
+        if not 1 <= version <= newest:
+            raise UnimplementedError(
+                f"onnx.load: the opset must be at most {newest}, the newest that the installed "
+                f"onnx knows, got {version}"
+            )
         model.functions = {}
         for function in proto.functions:
             made = self.function(function, model.opsets)

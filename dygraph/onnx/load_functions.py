@@ -2,6 +2,8 @@
 
 import functools
 
+import numpy as np
+
 from dygraph import _core
 from dygraph.errors import FormatError, UnimplementedError
 from dygraph.onnx import load_file, load_sizes
@@ -15,6 +17,18 @@ def _schema(domain, name, opset):
         return onnx.defs.get_schema(name, opset, domain)
     except Exception:  # onnx's SchemaError, or TypeError for a version out of range
         return None
+
+
+OLDEST = 7  # opset whose operators the rules read
+
+
+def is_read(node, opsets):
+    """Whether the version of an operator is one that rules know: those before opset 7 differ."""
+    opset = opsets.get(node.domain, 0)
+    if node.domain or opset >= OLDEST:
+        return True
+    then, now = (_schema("", node.op_type, version) for version in (opset, OLDEST))
+    return then is not None and now is not None and then.since_version == now.since_version
 
 
 @functools.lru_cache(maxsize=4096)
@@ -74,15 +88,10 @@ def of_schema(importer, node, inputs, opset):
     if not versions:
         raise UnimplementedError(f"onnx.load: {node} must be defined in opset {opset}")
     types = [_type(importer, value).SerializeToString() for value in inputs]
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
-    if any(a.ref_attr_name for a in proto.attribute):
-        del proto.attribute[:]
-        for name, value in node.attributes.items():
-            proto.attribute.append(onnx.helper.make_attribute(name, value))
+    binary = node.binary or _written(node)
     try:
         body = schema.get_context_dependent_function_with_opset_version(
-            max(versions), proto.SerializeToString(), types
+            max(versions), binary, types
         )
         made = onnx.FunctionProto.FromString(body)
     except Exception as error:  # of onnx's C++, for types that the body does not fit
@@ -93,6 +102,20 @@ def of_schema(importer, node, inputs, opset):
         raise FormatError(f"onnx.load: {node} must have inputs as ONNX says, got others")
     domain = importer.model.opsets.get("", onnx.defs.onnx_opset_version())
     return _read(made, {"": domain if node.domain else max(versions)})
+
+
+def _written(node):
+    """The bytes of a node."""
+    import onnx
+
+    given = {k: v for k, v in node.attributes.items() if not isinstance(v, list) or v}
+    for name, value in given.items():
+        if isinstance(value, np.ndarray):
+            given[name] = onnx.numpy_helper.from_array(value)
+    proto = onnx.helper.make_node(
+        node.op_type, node.inputs, node.outputs, domain=node.domain, **given
+    )
+    return proto.SerializeToString()
 
 
 def _type(importer, value):

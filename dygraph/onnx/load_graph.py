@@ -32,6 +32,7 @@ class Scope:
         self.opsets, self.outer, self.depth = opsets, outer, depth
         self.attributes = attributes or {}
         self.values = {}
+        self.nodes, self.at, self.results = [], 0, []  # the node that runs; names that come out
 
     def find(self, name):
         scope = self
@@ -151,11 +152,13 @@ class Importer:
                     f"{len(inputs)}"
                 )
             scope.values.update(zip(names, inputs, strict=True))
+        scope.results = [port.name for port in graph.outputs]
         self.nodes(graph.nodes, scope)
-        return [scope.find(port.name) for port in graph.outputs]
+        return [scope.find(name) for name in scope.results]
 
     def nodes(self, nodes, scope):
-        for node in nodes:
+        for i, node in enumerate(nodes):
+            scope.nodes, scope.at = nodes, i
             try:
                 results = self.node(node.resolved(scope.attributes), scope)
             except (
@@ -305,6 +308,7 @@ class Importer:
         given = {**function.defaults, **node.attributes}
         inner = Scope(function.opsets, None, given, scope.depth + 1)
         inner.values[""] = None
+        inner.results = function.outputs
         for i, name in enumerate(function.inputs):
             inner.values[name] = inputs[i] if i < len(inputs) else None
         self.nodes(function.nodes, inner)
@@ -331,7 +335,11 @@ def unsupported(model):
                     seen.add(key)
                     function = model.functions[key]
                     look(function.nodes, function.opsets)
-            elif key not in RULES and not load_functions.known(node, opsets):
+            elif (
+                not load_functions.is_read(node, opsets)
+                or key not in RULES
+                and not load_functions.known(node, opsets)
+            ):
                 found.add((*key, opsets.get(node.domain, 0)))
             for value in node.attributes.values():
                 for graph in value if isinstance(value, list) else [value]:

@@ -32,6 +32,8 @@ def per_channel(v, rank):
 @rule("BatchNormalization", frozen=(3, 4))
 def batch_norm(call, x, scale, bias, mean, variance):
     epsilon, rank = call.attr("epsilon", 1e-5), call.rank(x)
+    if not call.attr("spatial", 1):
+        raise UnimplementedError("BatchNormalization must be by channel, got spatial = 0")
     trains = call.attr("training_mode", 0) if call.opset >= 14 else False
     same = {str(v.dtype) for v in (x, scale, bias, mean, variance)} == {str(x.dtype)}
     if not trains and rank in (2, 4, 5) and same and str(x.dtype) in ("float32", "float64"):

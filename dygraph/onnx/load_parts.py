@@ -31,7 +31,7 @@ def _near(n):
 @rule("Concat")
 def concat(call, *parts):
     rank = call.rank(parts[0])
-    axis = call.axis(call.attr("axis", 1 if call.opset < 4 else 0), rank)
+    axis = call.axis(call.needs("axis"), rank)
     return ops.concat(list(parts), axis=axis) if len(parts) > 1 else parts[0]
 
 
@@ -220,18 +220,17 @@ def cut(x, axes, starts, ends):
 @rule("GatherND")
 def gather_nd(call, x, index):
     batch = call.attr("batch_dims", 0)
-    depth = call.shape(index)[-1]
     index = _place_index(call, index, call.shape(x)[batch:])
     if not batch:
         return ops.gather_nd(x, index)
     sizes = call.shape(x)
-    if is_open(sizes[:batch]) or is_open([depth]):
-        raise UnimplementedError("GatherND with batch_dims must know the sizes of the batch")
-    grids = np.indices(sizes[:batch]).reshape(batch, -1).T
-    lead = call.shape(index)[batch:-1]
-    many = math.prod(lead)
-    grids = np.repeat(grids, many, axis=0).reshape([*sizes[:batch], *lead, batch])
-    whole = ops.concat([call.constant(grids.astype("int64")), index.astype("int64")], axis=-1)
+    rank = call.rank(index)
+    zero = ops.slice(index, axes=[rank - 1], starts=[0], ends=[1]).astype("int64") * 0
+    places = []
+    for axis in range(batch):
+        shape = [-1 if i == axis else 1 for i in range(rank)]
+        places.append(zero + ops.reshape2(steps_of(call, sizes[axis]), shape=shape))
+    whole = ops.concat([*places, index.astype("int64")], axis=-1)
     return ops.gather_nd(x, whole)
 
 

@@ -152,8 +152,8 @@ def _given(call, inputs):
     inputs = [*inputs, None, None, None]
     if call.node.op_type == "Upsample" or call.opset < 11:
         # As today's "asymmetric" with "floor".
-        call.node.attributes = {
-            **call.node.attributes, "coordinate_transformation_mode": "asymmetric",
+        call.attributes = {
+            **call.attributes, "coordinate_transformation_mode": "asymmetric",
             "nearest_mode": "floor",
         }  # fmt: skip
         if call.node.op_type == "Upsample" and call.opset < 9:

@@ -79,6 +79,7 @@ class Call:
 
     def __init__(self, importer, node, opset, scope, folding):
         self.importer, self.node, self.opset, self.scope = importer, node, opset, scope
+        self.attributes = node.attributes
         self.folding = folding  # eager Variables alone: the result is a constant
         self.describes = importer.program is not None and not folding
         self.wider = None  # {dtype: dtype} where the operator has no kernel for narrow types
@@ -87,15 +88,15 @@ class Call:
 
     def attr(self, name, default=None):
         """The value of an attribute: a number, text, list, tensor (NumPy) or graph."""
-        found = self.node.attributes.get(name)
+        found = self.attributes.get(name)
         return default if found is None else found
 
     def needs(self, name):
         """The value of an attribute that must be given."""
-        found = self.node.attributes.get(name)
+        found = self.attributes.get(name)
         if found is None:
             raise InvalidArgumentError(
-                f"the attribute {name} must be given, got only {sorted(self.node.attributes)}"
+                f"the attribute {name} must be given, got only {sorted(self.attributes)}"
             )
         return found
 

@@ -18,7 +18,7 @@ FAR = (1 << 31) - 1  # no axis is longer
 
 @rule("Constant")
 def constant(call):
-    found = [name for name in call.node.attributes]
+    found = list(call.attributes)
     if len(found) != 1:
         raise InvalidArgumentError(f"Constant must have one value, got {found}")
     value = call.attr(found[0])
@@ -109,7 +109,7 @@ def _zeros(x, sizes):
 
 @rule("Reshape", known=(1,))
 def reshape(call, x, shape):
-    sizes = call.attr("shape") if call.opset < 5 else call.integers(shape)
+    sizes = call.integers(shape)
     if sizes is None:
         return _by_variable(call, x, call.variable(shape))
     own = call.shape(x)
@@ -346,8 +346,7 @@ def one_hot(call, index, depth, values):
     if number is not None:
         n = int(number.item())
         call.room(n)
-        places = dygraph.arange(0, n, 1, dtype="int64")
-        places = call.constant(places.numpy())
+        places = call.constant(np.arange(n, dtype="int64"))
     else:
         depth = call.variable(depth).astype("int64").reshape([1])
         zero, one = (call.constant(np.array([v], "int64")) for v in (0, 1))

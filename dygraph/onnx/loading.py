@@ -84,6 +84,9 @@ class OnnxLayer(Layer):
         """A name for programs."""
         return unique_name.generate(f"{self.full_name()}.{name}"[:1000])
 
+    def extra_repr(self):
+        return f"{', '.join(self.input_names)} -> {', '.join(self.output_names)}"
+
     def forward(self, *inputs):
         """The outputs for the inputs, in the order of the file; one output as it is."""
         names = self.input_names
@@ -290,7 +293,7 @@ def _require_onnx():
         import onnx  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "onnx.load: the wheel onnx must be installed. Run: pip install dygraph[onnx]"
+            "onnx.load: the wheel onnx must be installed. Run: pip install dygraph-autograd[onnx]"
         ) from error
 
 

@@ -57,6 +57,13 @@ def test_all_unsupported_operators_are_listed_at_once():
     )  # fmt: skip
 
 
+def test_versions_that_are_not_read():
+    model = graph([node("Relu", "x", "y")], opset=99)
+    refused(model, UnimplementedError, "the opset must be at most .*, got 99")
+    model = graph([node("Not", "x", "a"), node("Add", "x x", "y")], opset=6)
+    refused(model, UnimplementedError, r"got Add \(opset 6\) without one")
+
+
 @pytest.mark.parametrize(
     "nodes, text",
     [

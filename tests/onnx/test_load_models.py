@@ -34,6 +34,7 @@ FEEDS = {
     "while_loop": [{"x": np.array([1.0, 2.0], "float32")}, {"x": np.full(4, 30, "float32")}],
     "choice": [{"x": np.array([3.0, 1.0], "float32")}, {"x": np.array([-5.0], "float32")}],
     "scan": [{"start": floats(3), "x": floats(4, 3)}, {"start": floats(3), "x": floats(1, 3)}],
+    "sequence_in_loop": [{"turns": np.array(3), "x": floats(2)}],
     "quantized": [{"x": floats(3, 4)}],
 }
 
@@ -73,11 +74,83 @@ def test_recurrent_layers_of_open_length(kind, direction, more):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+def ints(*values):
+    return np.array(values, "int64")
+
+
+X = np.arange(12, dtype="float32").reshape(4, 3)
+# A graph with open sizes, its input, its initializers.
+OPEN = {
+    "backwards from the end": (
+        "g (float[N, 3] x) => (float[M, 3] y) { y = Slice (x, s, e, a, p) }",
+        X, {"s": ints(-1), "e": ints(-(2**63)), "a": ints(0), "p": ints(-1)},
+    ),
+    "backwards by two": (
+        "g (float[N, 3] x) => (float[M, 3] y) { y = Slice (x, s, e, a, p) }",
+        X, {"s": ints(10), "e": ints(-10), "a": ints(0), "p": ints(-2)},
+    ),
+    "pad reflect": (
+        'g (float[N, 3] x) => (float[M, 3] y) { y = Pad <mode = "reflect"> (x, p) }',
+        X, {"p": ints(2, 0, 1, 0)},
+    ),
+    "pad and cut": (
+        "g (float[N, 3] x) => (float[M, K] y) { y = Pad (x, p, v) }",
+        X, {"p": ints(2, -1, -1, 2), "v": np.array(7.0, "float32")},
+    ),
+    "gather from the end": (
+        "g (float[N, 3] x) => (float[3, 3] y) { y = Gather (x, i) }", X, {"i": ints(-1, 0, -4)},
+    ),
+    "same pooling": (
+        """g (float[N, H] x) => (float[1, 1, A, B] y) { a = Unsqueeze (x, z)
+        y = AveragePool <kernel_shape = [3, 3], auto_pad = "SAME_UPPER", strides = [2, 2]> (a) }""",
+        X, {"z": ints(0, 1)},
+    ),
+    "cubic": (
+        """g (float[N, H] x) => (float[1, 1, A, B] y) { a = Unsqueeze (x, z)
+        y = Resize <mode = "cubic", cubic_coeff_a = -0.5> (a, "", s) }""",
+        X, {"z": ints(0, 1), "s": np.array([1, 1, 1.7, 0.6], "float32")},
+    ),
+    "one more axis": (
+        """g (float[N, 3] x) => (float[1, N, 3] y) {
+        s = Shape (x) o = Constant <value_ints = [1]> () q = Concat <axis = 0> (o, s)
+        y = Expand (x, q) }""",
+        X, {},
+    ),
+    "all in one": (
+        """g (float[N, M] x) => (float[K] y) {
+        s = Shape (x) n = ReduceProd <keepdims = 0> (s) u = Unsqueeze (n, z)
+        y = Reshape (x, u) }""",
+        X, {"z": ints(0)},
+    ),
+    "half of each axis": (
+        """g (float[N, M] x) => (float[A, B] y) {
+        s = Shape (x) h = Div (s, two) y = Slice (x, z, h) }""",
+        X, {"two": ints(2), "z": ints(0, 0)},
+    ),
+    "remainder of large numbers": (
+        "g (float[N, M] x) => (float[N, M] y) { y = Mod <fmod = 1> (x, b) }",
+        X * 1e9 - 4e9, {"b": np.array([3.0, -7.0, 1.5], "float32")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open_sizes(name):
+    text, x, weights = OPEN[name]
+    model = onnx_models.model(text, weights)
+    (wanted,) = reference(model, {"x": x})
+    (found,) = dygraph.onnx.load(model).run([x])
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
 def square(y):
     return (y * y).mean()
 
 
-@pytest.mark.parametrize("name", ["lenet", "residual", "encoder", "loop", "choice", "scan"])
+@pytest.mark.parametrize(
+    "name", ["lenet", "residual", "encoder", "loop", "choice", "scan", "while_loop"]
+)
 def test_a_step_of_training_equals_the_eager_step(name):
     model = getattr(onnx_models, name)()
     feed = FEEDS[name][0]
@@ -161,6 +234,33 @@ def test_scales_of_an_image_that_a_run_decides():
         feed = {"x": floats(1, 1, *size), "scales": np.array(scales, "float32")}
         for a, b in zip(loaded.run(feed), reference(model, feed), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_sequence_is_not_read_as_it_was_before_a_write():
+    model = onnx_models.sequence_in_loop("count = SequenceLength (s)")
+    with pytest.raises(UnimplementedError, match="must not be read as it was before a write"):
+        dygraph.onnx.load(model)
+
+
+def test_weights_of_inner_graphs_train_and_saved_models_compute_the_same(tmp_path):
+    model = onnx_models.choice()
+    then = next(a for a in model.graph.node[3].attribute if a.name == "then_branch").g
+    then.initializer.append(onnx.numpy_helper.from_array(np.array([5.0], "float32"), "inner"))
+    then.node[0].input[1] = "inner"
+    loaded = dygraph.onnx.load(model)
+    feed = {"x": np.array([1.0, 2.0], "float32")}
+    loaded.layer(dygraph.to_variable(feed["x"])).sum().backward()
+    found = {name: p.gradient() for name, p in loaded.layer.named_parameters()}
+    assert found["inner"].tolist() == [3.0] and found["w"] is None
+    executor = static.Executor()
+    with static.scope_guard(loaded.scope):
+        static.save_inference_model(
+            str(tmp_path), loaded.feed_names, loaded.fetch_vars, executor, loaded.program
+        )
+    with static.scope_guard(static.Scope()):
+        program, names, fetches = static.load_inference_model(str(tmp_path), executor)
+        (y,) = executor.run(program, feed, fetches)
+    assert names == ["x"] and y.tolist() == [5.0, 10.0]
 
 
 def test_functions_of_the_model_are_expanded_with_their_attributes():
