@@ -243,6 +243,7 @@ def constant_of_shape(call, shape):
 
 
 def filled(call, sizes, number, dtype):
+    number = int(number) if isinstance(number, bool) else number
     attrs = {"dtype": dtype, "value": float(number), "str_value": repr(number)}
     if not is_open(sizes):
         if any(n < 0 for n in sizes):
