@@ -318,6 +318,7 @@ def _scan_of_batches(call, lengths, *values):
     batch = call.shape(values[0])[0]
     if isinstance(batch, Size):
         raise UnimplementedError("Scan of opset 8 must know the batch, got an open size")
+    call.table(batch << 12, "steps")
     context = _in_program if call.describes else _nothing
     each = []
     for b in range(batch):

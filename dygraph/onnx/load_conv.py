@@ -181,6 +181,7 @@ class Places:
             out = (-(-whole // stride) if call.attr("ceil_mode", 0) else whole // stride) + 1
             if call.attr("ceil_mode", 0) and (out - 1) * stride >= n + window.before[i]:
                 out -= 1  # a window must begin inside
+            call.table(max(out, 1) * window.kernel[i])
             taps = np.arange(window.kernel[i]) * window.dilations[i]
             self.tables.append((np.arange(out) * stride - window.before[i])[:, None] + taps)
         self.counts = [len(t) for t in self.tables]
@@ -274,6 +275,7 @@ def _flat_places(call, x, window, places, best):
         )
         flat, stride = flat + table * stride, stride * window.sizes[i]
     whole = tuple(places.counts) + tuple(window.kernel)
+    call.table(math.prod(whole))
     flat = np.broadcast_to(flat, whole).reshape([1, 1, *places.counts, -1])
     batch, channels = call.shape(x)[:2]
     if is_open([channels]):
@@ -362,6 +364,9 @@ def col2im(call, x, image, block):
     counts = [(padded[i] - (block[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(n)]
     if rows % taps or math.prod(counts) != columns:
         raise InvalidArgumentError(f"Col2Im must have columns for {counts} blocks, got {columns}")
+    if min([*block, *counts], default=0) < 1:
+        raise InvalidArgumentError(f"Col2Im must have blocks, got {block} and {counts} of them")
+    call.table(taps * columns)
     flat = np.zeros([*block, *counts], "int64")
     for i in range(n):
         where = np.arange(block[i])[:, None] * dilations[i] + np.arange(counts[i]) * strides[i]

@@ -89,7 +89,15 @@ class Importer:
         if math.prod(value.shape) > _LITERAL or dtype.startswith("complex"):
             return self._face(self.layer.buffer(value))
         wide = _WIDER.get(dtype, dtype) if dtype != "bool" else dtype
-        made = self.program.constant(value.numpy().astype(wide))
+        array = value.numpy().astype(wide)
+        if dtype == "bool" and array.size and array.all() == array.any():
+            with self.program.appending_to(self.program.current_block()):
+                made = _core.ops.fill_constant(
+                    shape=list(array.shape), dtype="bool", value=float(array.flat[0])
+                )
+            made.stop_gradient = True
+        else:
+            made = self.program.constant(array)
         if wide != dtype:
             made = made.astype(dtype)
         self._constants[self.program.current_block().idx, id(value)] = made, value

@@ -119,6 +119,7 @@ def roi_align(call, x, rois, batch):
     batch = batch.astype("int64")
     order = dygraph.argsort(batch)  # the operator takes regions image by image
     back = dygraph.argsort(order)
+    call.table(images)
     places = call.constant(np.arange(images, dtype="int64").reshape([1, -1]))
     counts = ops.reduce_sum(
         dygraph.equal(ops.unsqueeze2(batch, axes=[1]), places).astype("int64"),
@@ -142,6 +143,7 @@ def non_max_suppression(call, boxes, scores, most, overlap, least):
     classes = call.shape(scores)[1]
     if is_open([batch, classes]):
         raise UnimplementedError("NonMaxSuppression must know the batch and classes")
+    call.table(batch * classes << 12, "steps")
     most = call.variable(most) if most is not None else call.constant(np.array([0], "int64"))
     most = most.astype("int32").reshape([1])
     known = 0.0 if overlap is None else call.numbers(overlap)

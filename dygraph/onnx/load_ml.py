@@ -83,6 +83,7 @@ def tfidf(call, x):
     if len(grams) != len(columns) or min(columns) < 0:
         raise InvalidArgumentError("TfIdfVectorizer must have a column for each n-gram")
     width = max(columns) + 1
+    call.table(width << 12, "columns")
     weights = call.attr("weights", [1.0] * len(grams))
     counts = [None] * width
     scale = [1.0] * width
@@ -94,7 +95,7 @@ def tfidf(call, x):
         for skip in range(1 if n == 1 else skips + 1):
             places = length - (n - 1) * (skip + 1)
             if places <= 0:
-                continue
+                break
             same = None
             for i, item in enumerate(gram):
                 part = ops.slice(

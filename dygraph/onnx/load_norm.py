@@ -3,7 +3,7 @@
 import dygraph
 from dygraph import _core
 from dygraph.core.sizes import Size
-from dygraph.errors import UnimplementedError
+from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.nn import functional as F
 from dygraph.onnx.load_reduce import coerced
 from dygraph.onnx.load_rules import rule
@@ -140,6 +140,9 @@ def lrn(call, x):
     if isinstance(sizes[1], Size):
         raise UnimplementedError("LRN must know the channels, got an open size")
     c, total = sizes[1], None
+    if not 1 <= n <= 2 * c + 1:
+        raise InvalidArgumentError(f"size must be from 1 to {2 * c + 1} for {c} channels, got {n}")
+    call.table(n << 12, "steps")
     zero = ops.slice(dygraph.zeros_like(x), axes=[1], starts=[0], ends=[1])
     padded = ops.concat([*[zero] * before, square, *[zero] * (n - 1 - before)], axis=1)
     for i in range(n):

@@ -68,7 +68,9 @@ def _pad_axis(call, x, axis, before, after, mode, value):
         return ops.concat([p for p in parts if p is not None], axis=axis)
     if isinstance(n, Size):
         return _pad_open(call, x, axis, before, after, mode, value)
-    call.room(n + before + after)
+    call.table(n + before + after)
+    if not is_open(call.shape(x)):
+        call.room(math.prod(call.shape(x)) // max(n, 1) * (n + before + after))
     index = np.pad(
         np.arange(n), (before, after), {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}[mode]
     )

@@ -136,6 +136,10 @@ def split(call, x, sizes):
         sizes = sizes_or_elements(call, sizes, "the sizes of Split")
     if sizes is None:
         n = call.attr("num_outputs", call.outputs)
+        if n != call.outputs or n < 1:
+            raise InvalidArgumentError(
+                f"num_outputs must be that of the node, {call.outputs}, got {n}"
+            )
         if isinstance(whole, Size):
             if n == 1:
                 return (x,)
@@ -265,6 +269,7 @@ def scatter_elements(call, x, index, updates):
         return ops.put_along_axis(x, index, updates, Axis=axis, Reduce=how)
     if is_open(own) or is_open(sizes):
         raise UnimplementedError("ScatterElements must know sizes that differ from those of data")
+    call.table(math.prod(sizes) * len(sizes))
     grid = list(np.indices(sizes))
     places = [
         call.constant(grid[a].reshape(-1, 1).astype("int64")) if a != axis

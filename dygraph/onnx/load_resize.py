@@ -30,6 +30,7 @@ class Axis:
 
     def range(self, start, stop):
         if self.xp is np:
+            self.call.table(int(stop - start) + 1)
             return np.arange(start, stop, dtype="float64")
         one = self.call.constant(np.array([1.0]))
         return ops.range(self.number(start), self.number(stop), one)
@@ -190,7 +191,7 @@ def resize(call, x, *inputs):
     for axis, job in jobs:
         known = job.xp is np
         if known:
-            call.room(int(job.out) * int(job.n))
+            call.table(int(job.out) * (1 if mode == "nearest" else int(job.n)))
         outside = job.outside()
         if outside is not None and (not known or outside.any()):
             shape = [-1 if j == axis else 1 for j in range(rank)]

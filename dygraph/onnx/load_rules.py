@@ -30,6 +30,7 @@ DTYPES = {
     10: "float16", 11: "float64", 14: "complex64", 15: "complex128", 16: "bfloat16",
 }  # fmt: skip
 NUMBERS = {name: number for number, name in DTYPES.items()}
+TABLE = 1 << 24  # elements of what is computed from declared sizes
 FOLDED = 1 << 16  # elements that a constant may have to be computed while the model is loaded
 
 
@@ -170,6 +171,14 @@ class Call:
         """Refuse to compute a large constant while the model is loaded: a run does it."""
         if self.folding and self.importer.program is not None and elements > FOLDED:
             raise TooLarge
+
+    def table(self, elements, what="indices"):
+        """Refuse a table that is made while the model is loaded and far larger than its file."""
+        self.room(elements)
+        if self.importer.program is not None and elements > TABLE:
+            raise UnimplementedError(
+                f"a table of {what} must have at most {TABLE} elements, got {elements}"
+            )
 
 
 class TooLarge(Exception):

@@ -174,6 +174,7 @@ def split_to_sequence(call, x, sizes):
     n = call.shape(x)[axis]
     if isinstance(n, Size):
         raise UnimplementedError("SplitToSequence must know the size of its axis")
+    call.table(n << 8, "parts")
     given = None if sizes is None else call.numbers(sizes, "the sizes of SplitToSequence")
     if given is None:
         cuts = [1] * n

@@ -243,6 +243,7 @@ def constant_of_shape(call, shape):
 
 
 def filled(call, sizes, number, dtype):
+    number = int(number) if isinstance(number, bool) else number
     attrs = {"dtype": dtype, "value": float(number), "str_value": repr(number)}
     if not is_open(sizes):
         if any(n < 0 for n in sizes):
@@ -312,7 +313,7 @@ def eye_like(call, x):
     rows, columns = call.shape(x)
     if is_open([rows, columns]):
         raise UnimplementedError("EyeLike must know the sizes of its input, got open ones")
-    call.room(rows * columns)
+    call.table(rows * columns)
     return call.constant(np.eye(rows, columns, call.attr("k", 0))).astype(dtype)
 
 
@@ -331,6 +332,7 @@ def trilu(call, x, k):
     rows, columns = call.shape(x)[-2:]
     if is_open([rows, columns]):
         raise UnimplementedError("Trilu must know its sizes or k, got neither")
+    call.table(rows * columns)
     away = np.arange(columns)[None, :] - np.arange(rows)[:, None]
     k = call.variable(k).astype("int64").reshape([1])
     away = call.constant(away.astype("int64"))
@@ -345,7 +347,9 @@ def one_hot(call, index, depth, values):
     axis = call.axis(call.attr("axis", -1), rank + 1)
     if number is not None:
         n = int(number.item())
-        call.room(n)
+        call.table(n)
+        if not is_open(call.shape(index)):
+            call.room(n * math.prod(call.shape(index)))
         places = call.constant(np.arange(n, dtype="int64"))
     else:
         depth = call.variable(depth).astype("int64").reshape([1])
@@ -409,7 +413,7 @@ def reverse_sequence(call, x, lengths):
 def steps_of(call, n):
     """0, 1, ... below a size, int64."""
     if not isinstance(n, Size):
-        call.room(n)
+        call.table(n)
         return call.constant(np.arange(n, dtype="int64"))
     zero, one = (call.constant(np.array([v], "int64")) for v in (0, 1))
     return ops.range(zero, n.variable().astype("int64").reshape([1]), one)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,35 @@ def test_sizes_are_checked_before_they_are_used():
         node("Add", "x s", "y"),
     ]
     dygraph.onnx.load(graph(nodes, initializers=[big]))
+
+
+HUGE = 1 << 40
+
+
+@pytest.mark.parametrize(
+    "sizes, made",
+    [
+        ([1, 3, 4, 4], node("LRN", "x", "y", size=HUGE)),
+        ([4], node("Split", "x", "y", num_outputs=HUGE)),
+        ([HUGE, 2], node("SplitToSequence", "x", "y")),
+        ([HUGE, 1 << 20], node("EyeLike", "x", "y")),
+        ([1, 1, HUGE], node("MaxPool", "x", "y", kernel_shape=[2], ceil_mode=1)),
+        ([1, 1, 4], node("MaxPool", "x", "y", kernel_shape=[1], pads=[0, HUGE], ceil_mode=1)),
+        ([1, 1, 4], node("AveragePool", "x", "y", kernel_shape=[HUGE], dilations=[2])),
+        ([HUGE, 1, 1 << 20], node("Hardmax", "x", "y", axis=0)),
+    ],
+)
+def test_huge_numbers_make_no_tables(sizes, made):
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, sizes)]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    model = helper.make_model(
+        helper.make_graph([made], "g", inputs, outputs),
+        opset_imports=[helper.make_opsetid("", 21)],
+    )
+    start = time.process_time()
+    with pytest.raises(dygraph.errors.DygraphError):
+        dygraph.onnx.load(model)
+    assert time.process_time() - start < 2
 
 
 def test_depth_and_growth():
