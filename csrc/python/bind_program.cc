@@ -92,7 +92,7 @@ void BindRecorder(py::module_& m) {
     return before ? py::reinterpret_steal<py::object>(before) : py::none();
   });
   // Plain sizes, whatever follows them.
-  m.def("dims", [](const VarRef& v) { return Steal(DimsToPython(v->value().dims())); });
+  m.def("dims", [](const Given& v) { return Steal(DimsToPython(v->value().dims())); });
   py::class_<Recording>(m, "Recording")
       .def_property_readonly("program",
                              [](const Recording& r) {
@@ -122,8 +122,8 @@ void BindRecorder(py::module_& m) {
   m.def("digest", &DigestOf);
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
-  m.def("snapshot", [](const VarRef& v) { return Variable::Make(v->value()); });
-  m.def("restore", [](const VarRef& v, const VarRef& saved) {
+  m.def("snapshot", [](const Given& v) { return Variable::Make(v->value()); });
+  m.def("restore", [](const Given& v, const Given& saved) {
     const Value &now = v->value(), &then = saved->value();
     bool same = now.is_tensor() && then.is_tensor() &&
                 now.tensor().storage() == then.tensor().storage() && now.dims() == then.dims();
