@@ -196,7 +196,7 @@ def _apply_all(program, passes, scope, options):
             "passes.apply: passes must be a list of names, or of pairs of a name and its options, "
             f"got {kind_of(passes)}"
         )
-    steps, known = [], set()
+    steps, known = [], {"keep"}  # which passes that take nothing out do not ask for
     for step in passes:
         name, own = step if isinstance(step, tuple) and len(step) == 2 else (step, {})
         if not isinstance(own, dict):

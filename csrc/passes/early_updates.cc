@@ -1,72 +1,78 @@
-// Optimizer steps beside the gradients that feed them: a gradient is read while it is in the
-// cache, and its memory is free before the next one is made.
+// Updates of optimizers move up to the gradients that feed them.
 #include <algorithm>
-#include <unordered_set>
 
+#include "op/op_registry.h"
+#include "passes/graph.h"
 #include "passes/pass.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
-
 namespace {
 
 // An operator that writes the parameter it reads.
 bool IsUpdate(const OpDesc& op) {
-  const auto *from = op.Input("Param"), *to = op.Output("ParamOut");
-  return from && to && from->size() == 1 && *from == *to && op.Input("Grad");
+  const auto *param = op.Input("Param"), *out = op.Output("ParamOut");
+  return param && out && param->size() == 1 && *param == *out && IsPure(op);
 }
 
-// What two operators must not have in common to change places.
-struct Names {
-  std::unordered_set<std::string> reads, writes;
-  explicit Names(const OpDesc& op) {
-    ForNames(op.inputs, [&](const std::string& name) { reads.insert(name); });
-    ForNames(op.outputs, [&](const std::string& name) { writes.insert(name); });
+// For each node the last one that has to come before it: it gives what the node reads, or reads or
+// writes what the node overwrites.
+std::vector<int> LastBefore(const BlockGraph& graph) {
+  std::vector<int> last(graph.nodes().size(), kNone);
+  for (const BlockGraph::Version& version : graph.versions()) {
+    for (int reader : version.consumers) last[reader] = std::max(last[reader], version.producer);
+    if (version.next == kNone) continue;
+    const int writer = graph.version(version.next).producer;
+    last[writer] = std::max(last[writer], version.producer);
+    for (int reader : version.consumers) {
+      if (reader != writer) last[writer] = std::max(last[writer], reader);
+    }
   }
-  bool IsBefore(const Names& later) const {
-    auto meet = [](const auto& a, const auto& b) {
-      return std::any_of(a.begin(), a.end(), [&](const auto& name) { return b.count(name); });
-    };
-    return meet(writes, later.reads) || meet(writes, later.writes) || meet(reads, later.writes);
-  }
-};
-
-// A step that throws leaves the parameters that it has updated. Operators that call the host
-// language may look at parameters, and those that run a block read more than their slots say.
-bool IsFixed(const OpDesc& op) {
-  bool fixed = op.type == "py_func" || op.type == "print" || IsFeed(op) || IsFetch(op);
-  ForBlocks(op, [&](int32_t) { fixed = true; });
-  return fixed;
+  return last;
 }
 
 void MoveUpdates(PassCall& call) {
-  Block& block = *call.program().blocks()[0];
-  std::vector<OpRef> ops;
-  std::vector<Names> names;
-  for (const OpRef& op : block.ops()) {
-    Names own(op->desc());
-    size_t at = ops.size();
-    if (IsUpdate(op->desc())) {
-      while (at > 0 && !IsFixed(ops[at - 1]->desc()) && !names[at - 1].IsBefore(own)) --at;
-      // Behind other steps that stand there: they run together.
-      while (at < ops.size() && IsUpdate(ops[at]->desc())) ++at;
+  Graph whole(&call.program());
+  if (whole.blocks().size() > 1) return;
+  const BlockGraph& graph = whole.blocks()[0];
+  const int count = static_cast<int>(graph.nodes().size());
+  std::vector<std::vector<int>> behind(count);  // the updates that follow a node
+  std::vector<bool> moved(count);
+  const std::vector<int> before = LastBefore(graph);
+  int barrier = kNone;  // what prints, calls Python or uses files sees as much as before
+  for (int n = 0; n < count; ++n) {
+    const OpDesc& op = graph.node(n).desc();
+    if (IsUpdate(op)) {
+      const int last = std::max(before[n], barrier);
+      moved[n] = last != kNone;
+      if (moved[n]) behind[last].push_back(n);
+    } else if (!IsPure(op) && !IsFeed(op) && !IsRandom(op)) {
+      barrier = n;
     }
-    ops.insert(ops.begin() + at, op);
-    names.insert(names.begin() + at, std::move(own));
   }
-  block.SetOps(std::move(ops));
+  std::vector<OpRef> ops;
+  std::vector<int> next;  // a stack
+  for (int n = count; n-- > 0;) {
+    if (!moved[n]) next.push_back(n);
+  }
+  while (!next.empty()) {
+    const int n = next.back();
+    next.pop_back();
+    ops.push_back(graph.node(n).op);
+    next.insert(next.end(), behind[n].rbegin(), behind[n].rend());
+  }
+  if (ops != graph.block().ops()) graph.block().SetOps(std::move(ops));
 }
 
 void DefineEarlyUpdates(PassDef& pass) {
   pass.Comment(
-          "Optimizer steps stand right behind the operator that makes the last value they read, so "
-          "that each gradient is gone before the next one is made. If a run fails, parameters "
-          "whose step was done keep it.")
+          "Updates of optimizers move up to the gradients that feed them, so that gradients end "
+          "early and are still in the caches. A run that fails, or is interrupted, may have "
+          "updated some parameters by then. Programs with several blocks stay as they are.")
       .Run(MoveUpdates);
 }
 
-}  // namespace
-
 REGISTER_PASS(early_updates, DefineEarlyUpdates);
 
+}  // namespace
 }  // namespace dygraph::program

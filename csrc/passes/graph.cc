@@ -72,6 +72,11 @@ bool IsPure(const OpDesc& op) {
   return writes;
 }
 
+bool IsRandom(const OpDesc& op) {
+  const OpInfo* info = Known(op.type);
+  return info && info->random;
+}
+
 bool IsFunction(const BlockGraph& graph, int n) {
   const BlockGraph::Node& node = graph.node(n);
   if (!IsPure(node.desc()) || !node.hidden_inputs.empty() || !node.hidden_outputs.empty())

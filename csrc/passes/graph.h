@@ -113,6 +113,7 @@ class Graph {
 // Whether all that an operator does is to write its outputs, as its inputs and attributes say: it
 // draws no numbers, runs no block, and reaches no file, no output and no function of the host.
 bool IsPure(const OpDesc& op);
+bool IsRandom(const OpDesc& op);  // draws numbers
 // Pure, and what it writes does not depend on what its outputs held.
 bool IsFunction(const BlockGraph& graph, int node);
 

@@ -70,11 +70,11 @@ void CheckWriters(const ProgramDesc& before, const ProgramDesc& after) {
     for (size_t i = 0; i < block.ops.size(); ++i) {
       const OpDesc& op = block.ops[i];
       ForNames(op.inputs, [&](const std::string& name) {
-        ENFORCE(are.count(name) || !were.count(name) || fed.count(name) ||
-                    IsPersistable(after, name),
-                PreconditionNotMet, "what an operator reads must still be written, but ", op.type,
-                PositionText(op, i, block.idx), " reads '", name,
-                "', whose writer was taken out. Rename its input, or keep the writer");
+        ENFORCE(
+            are.count(name) || !were.count(name) || fed.count(name) || IsPersistable(after, name),
+            PreconditionNotMet, "what an operator reads must still be written, but ", op.type,
+            PositionText(op, i, block.idx), " reads '", name,
+            "', whose writer was taken out. Rename its input, or keep the writer");
       });
     }
   }
@@ -169,9 +169,10 @@ void ApplyPass(const std::string& name, Program* program, const PassOptions& opt
   ProgramRef before = program->Snapshot();
   pass.run(call);
   ProgramRef after = program->Snapshot();
+  if (after == before) return;  // nothing was edited
   try {
     Verify(*after);
-    if (before != after) CheckWriters(*before, *after);
+    CheckWriters(*before, *after);
   } catch (Error& e) {
     if (!Verifies(*before)) return;  // the fault was there before
     e.Append("\nin what the pass " + name + " made of the program");

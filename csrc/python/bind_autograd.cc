@@ -159,7 +159,7 @@ void BindAutograd(py::module_& m) {
   m.def("retain_grad", [](const Given& var) { var->RetainGrad(); });
   m.def("record_function", &RecordFunction, py::arg("name"), py::arg("inputs"), py::arg("outputs"),
         py::arg("backward"), py::arg("saved_outputs") = std::vector<uint32_t>());
-  m.def("saved", [](const Given& root) {
+  m.def("saved", [](const VarRef& root) {
     ENFORCE(root, Type, "saved() takes a Variable, got None");
     py::list list;
     for (const KeptTensor& k : KeptFor(*root)) {

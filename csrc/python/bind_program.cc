@@ -59,7 +59,7 @@ std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
 
 // A digest of a value, for comparing it with one that no longer exists: type, shape, levels of
 // detail or rows, bits.
-py::tuple DigestOf(const VarRef& v) {
+py::tuple DigestOf(const Given& v) {
   if (v->symbolic()) TellRead(*v, "the value");  // which raises
   const Value& value = v->value();
   const Tensor& held = value.is_rows() ? value.rows().value() : value.tensor();

@@ -13,7 +13,7 @@ import fuzz_models
 from dygraph import errors, static
 from dygraph.static import passes
 
-KEEPING = [*passes.DEFAULT, "fuse_fc", "fuse_layer_norm"]
+KEEPING = [*passes.DEFAULT, "fuse_fc", "fuse_layer_norm", "early_updates"]
 
 
 def bytes_of(value):

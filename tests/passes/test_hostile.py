@@ -26,7 +26,7 @@ from dygraph import _core, static
 from dygraph.static import passes
 from fuzzing import ALLOWED
 
-NAMES = [*passes.DEFAULT, "fuse_fc", "fuse_layer_norm", "fuse_attention"]
+NAMES = [*passes.DEFAULT, "fuse_fc", "fuse_layer_norm", "early_updates", "fuse_attention"]
 KEEPING = NAMES[:-1]
 FILES = [f"file:{net}" for net in fuzz_models.NETS]
 
