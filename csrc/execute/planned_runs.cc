@@ -20,6 +20,12 @@ constexpr size_t kAlignment = 64;
 constexpr int kMostStrayed = 3;        // of one set of sizes, whose runs are not planned then
 constexpr int64_t kUnlocks = 1 << 14;  // elements of a call whose inputs may be copies after it
 constexpr uint32_t kStepsPerSignalCheck = 16;
+constexpr uint32_t kSeesPlanned = watch::kEvents | watch::kShapes;  // watchers of planned runs
+
+DeviceContext& HostContext() {
+  static DeviceContext& host = GetDeviceContext(CPUPlace());
+  return host;
+}
 
 size_t Aligned(size_t bytes) {
   return (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
@@ -70,7 +76,7 @@ bool IsReused(const PlanOp& op, size_t in, size_t out) {
 
 bool PreparedProgram::CanPlan(const Frame& frame) const {
   if (has_blocks_ || halves_.operators > 0 || frame.aliased || frame.apart ||
-      place_ != CPUPlace() || watch::Switches() != 0)
+      place_ != CPUPlace() || (watch::Switches() & ~kSeesPlanned) != 0)
     return false;
   for (int s : feed_slots_) {
     if (!frame.values[s]->is_tensor() || frame.values[s]->tensor().lod()) return false;
@@ -125,7 +131,8 @@ void PreparedProgram::RunPlanned(Frame& frame, RandomStreams random) {
   if (!run->noted || run->strayed > kMostStrayed) {
     Uninstall(frame);
     run->arena = nullptr;
-    if (run->strayed > kMostStrayed) return RunOps({plan_.ops, frame.calls}, frame, random);
+    if (run->strayed > kMostStrayed || watch::Switches() != 0)
+      return RunOps({plan_.ops, frame.calls}, frame, random);
     NoteForms(*run, frame, random);
     return;
   }
@@ -291,6 +298,7 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
     }
   }
   Arrange(run);
+  FindSections(run);
 }
 
 void PreparedProgram::Arrange(PlannedRun& run) const {
@@ -339,18 +347,72 @@ void PreparedProgram::Arrange(PlannedRun& run) const {
   }
 }
 
+// The outputs of a settled step before its kernel runs.
+void PreparedProgram::Prepare(const PlannedRun& run, size_t i, Frame& frame,
+                              RandomStreams random) const {
+  const PlannedRun::Step& step = run.steps[i];
+  Bound& bound = frame.calls[i];
+  for (const auto& [slot, form] : step.fresh)
+    frame.values[slot]->MutableTensor().Allocate(form.dims, form.dtype, place_, form.layout);
+  if (__builtin_expect(step.drops_twins, 0)) {
+    for (const auto& [slot, data] : step.made)
+      run.values[slot].tensor().storage()->set_plain_twin(nullptr);
+  }
+  for (const auto& [slot, form] : step.bare)
+    frame.values[slot]->MutableTensor().SetMeta(form.dims, form.dtype, place_);
+  if (plan_.ops[i].random >= 0) {
+    bound.call.random_given = true;
+    bound.call.random_seed = random.seed;
+    bound.call.random_stream = random.first + plan_.ops[i].random;
+  }
+}
+
+// Whether the kernel of a step left its results where they were to lie.
+bool PreparedProgram::IsMade(const PlannedRun::Step& step, const Frame& frame) {
+  for (const auto& [slot, data] : step.made) {
+    const Value& made = *frame.values[slot];
+    if (__builtin_expect(!made.is_tensor() || made.tensor().raw_data() != data, 0)) return false;
+  }
+  return true;
+}
+
+void PreparedProgram::EndValues(const PlannedRun::Step& step, Frame& frame) {
+  for (int s : step.read) *frame.values[s] = Value(frame.values[s]->tensor().Meta());
+  for (int s : step.released) *frame.values[s] = Value();
+}
+
+// False: not as noted, so the run goes on as always from operator `*from`.
+bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random,
+                              size_t* from) const {
+  const PlannedRun::Step& step = run.steps[i];
+  Bound& bound = frame.calls[i];
+  *from = i;
+  for (const auto& [slot, form] : step.asks) {
+    if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
+  }
+  Prepare(run, i, frame, random);
+  if (step.call.elements >= kUnlocks) {  // the last run left copies there
+    for (size_t k = 0; k < bound.in.size(); ++k)
+      bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  }
+  try {
+    RunSettled(bound.call, step.call, HostContext());
+  } catch (Error& e) {
+    const PlanOp& op = plan_.ops[i];
+    e.Append(PositionText(*op.desc, op.position, op.block));
+    throw;
+  }
+  EndValues(step, frame);
+  *from = i + 1;
+  return IsMade(step, frame);
+}
+
 void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const {
-  DeviceContext& device = GetDeviceContext(place_);
   void (*check_signals)() = Interpreter().check_signals;
   const size_t count = plan_.ops.size();
   uint32_t unchecked = 0;
-  auto stray = [&](size_t from) {  // the values are right so far
-    ++run.strayed;
-    run.strayed_at = plan_.ops[std::min(from, count - 1)].desc->type;
-    run.noted = false;
-    RunOps({plan_.ops, frame.calls, from, count}, frame, random);
-  };
   auto stretch = run.stretches.begin();
+  auto section = run.sections.begin();
   for (size_t i = 0; i < count;) {
     if (stretch != run.stretches.end() && stretch->begin == i) {
       RunOps({plan_.ops, frame.calls, stretch->begin, stretch->end}, frame, random);
@@ -358,47 +420,25 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
       i = (stretch++)->end;
       continue;
     }
-    const PlanOp& op = plan_.ops[i];
-    PlannedRun::Step& step = run.steps[i];
-    Bound& bound = frame.calls[i];
-    Call& call = bound.call;
-    for (const auto& [slot, form] : step.asks) {
-      if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return stray(i);
+    size_t from = i;
+    bool as_noted, checks = run.steps[i].call.elements >= kUnlocks;
+    while (section != run.sections.end() && section->begin < i) ++section;
+    if (section != run.sections.end() && section->begin == i &&
+        section->way != PlannedRun::Section::Way::kAlone) {
+      as_noted = RunSection(run, *section, frame, random, &from);
+      i = section->end;
+      checks = true;
+    } else {
+      as_noted = RunStep(run, i, frame, random, &from);
+      ++i;
     }
-    for (const auto& [slot, form] : step.fresh)
-      frame.values[slot]->MutableTensor().Allocate(form.dims, form.dtype, place_, form.layout);
-    for (const auto& [slot, form] : step.bare)
-      frame.values[slot]->MutableTensor().SetMeta(form.dims, form.dtype, place_);
-    if (__builtin_expect(step.drops_twins, 0)) {
-      for (const auto& [slot, data] : step.made)
-        run.values[slot].tensor().storage()->set_plain_twin(nullptr);
+    if (__builtin_expect(!as_noted, 0)) {  // the values are right so far
+      ++run.strayed;
+      run.strayed_at = plan_.ops[std::min(from, count - 1)].desc->type;
+      run.noted = false;
+      return RunOps({plan_.ops, frame.calls, from, count}, frame, random);
     }
-    if (step.call.elements >= kUnlocks) {
-      for (size_t k = 0; k < bound.in.size(); ++k)
-        call.in.flat_at(static_cast<int>(k)) = bound.in[k];
-    }
-    if (op.random >= 0) {
-      call.random_given = true;
-      call.random_seed = random.seed;
-      call.random_stream = random.first + op.random;
-    }
-    try {
-      RunSettled(call, step.call, device);
-    } catch (Error& e) {
-      e.Append(PositionText(*op.desc, op.position, op.block));
-      throw;
-    }
-    for (int s : step.read) *frame.values[s] = Value(frame.values[s]->tensor().Meta());
-    for (int s : step.released) *frame.values[s] = Value();
-    for (const auto& [slot, data] : step.made) {
-      const Value& made = *frame.values[slot];
-      if (__builtin_expect(!made.is_tensor() || made.tensor().raw_data() != data, 0))
-        return stray(i + 1);
-    }
-    ++i;
-    if (check_signals &&
-        (step.call.elements >= kUnlocks || ++unchecked % kStepsPerSignalCheck == 0))
-      check_signals();
+    if (check_signals && (checks || ++unchecked % kStepsPerSignalCheck == 0)) check_signals();
   }
   for (const std::vector<int>* slots :
        {&plan_.fetches, static_cast<const std::vector<int>*>(&run.lasting)}) {
@@ -423,6 +463,11 @@ PreparedProgram::Planned PreparedProgram::planned() {
       found.operators = run->steps.size();
       found.steps = 0;
       for (const PlannedRun::Step& step : run->steps) found.steps += step.settled;
+      found.together = 0;
+      for (const PlannedRun::Section& section : run->sections) {
+        if (section.way == PlannedRun::Section::Way::kTogether)
+          found.together += section.end - section.begin;
+      }
     }
   }
   return found;

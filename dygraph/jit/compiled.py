@@ -120,6 +120,11 @@ class Compiled(Shown):
         self._events = collections.deque(maxlen=64)
         self._known = []  # signatures that were compiled, for the texts of events
 
+    def shrink(self):
+        """Free the memory that programs keep between calls; the next calls take it again."""
+        for entry in self._ready:
+            entry.prepared.shrink()
+
     @property
     def program(self):
         """The ``static.Program`` of the latest call that ran one.
