@@ -177,7 +177,8 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
         }
         run.joined[run.Root(out)] = run.Root(in);
       }
-      run.apart[out] = !op.info->allocates && !shares;
+      const bool inside = made.has_data() && made.raw_data() != made.storage()->data();
+      run.apart[out] = inside || (!op.info->allocates && !shares);
     }
   };
   for (size_t i = 0; i < count; ++i) {

@@ -77,7 +77,7 @@ struct PlannedRun {
   std::vector<Section> sections;   // in order
   std::vector<Form> forms;         // by slot: what the noting run made
   std::vector<int> joined;         // by slot: another slot on the same memory, or itself
-  std::vector<char> apart;         // by slot: its kernel gave it memory of its own
+  std::vector<char> apart;         // by slot: memory of its own by its kernel, or a later part of another
   std::vector<char> planned;       // by slot
   std::vector<Value> values;       // by slot: parts of the arena
   std::vector<Value*> others;      // temporaries that are not planned
