@@ -36,7 +36,7 @@ def two_threads():
 
 def overlap(events):
     slow = sorted(
-        (e.start_ns, e.start_ns + e.duration_ns) for e in events if e.name in ("argsort", "sort")
+        (e.start, e.start + e.duration) for e in events if e.name in ("argsort", "sort")
     )
     assert len(slow) == 2
     return slow[1][0] < slow[0][1]

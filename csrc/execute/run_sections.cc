@@ -93,6 +93,24 @@ class Ready {
 
 }  // namespace
 
+namespace {
+
+// Whether the steps of a section, each as fast as it was alone, would save enough side by side.
+bool IsPromising(const PlannedRun::Section& section, int threads) {
+  std::vector<double> end(section.seconds.size());
+  double total = 0, longest = 0;
+  for (size_t i = 0; i < end.size(); ++i) {
+    end[i] += section.seconds[i];
+    total += section.seconds[i];
+    longest = std::max(longest, end[i]);
+    for (int after : section.next[i]) end[after] = std::max(end[after], end[i]);
+  }
+  const double least = std::max(longest, total / threads);
+  return total - least > kWorthwhile && least < kShare * total;
+}
+
+}  // namespace
+
 // What follows what: a step follows those that made what it reads, and those that read or made what
 // lies where its results go.
 void PreparedProgram::FindSections(PlannedRun& run) const {
@@ -107,8 +125,10 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
     for (int a : one) {
       for (int b : two) {
         if (a < 0 || b < 0) continue;
-        if (a == b || (run.planned[a] && run.planned[b] && part_of(a).Meets(part_of(b))))
+        if (a == b ||
+            (run.arena && run.planned[a] && run.planned[b] && part_of(a).Meets(part_of(b))))
           return true;
+        if (!run.arena && run.Root(a) == run.Root(b)) return true;
       }
     }
     return false;
@@ -127,7 +147,7 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
     section.end = end;
     section.waits.assign(end - i, 0);
     section.next.resize(end - i);
-    section.seconds.assign(end - i, 1.0);
+    for (size_t k = i; k < end; ++k) section.seconds.push_back(run.steps[k].seconds);
     std::vector<char> made(plan_.slots.size());
     for (size_t b = i; b < end; ++b) {
       const PlanOp& later = plan_.ops[b];
@@ -148,28 +168,10 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
     }
     std::sort(section.held.begin(), section.held.end());
     section.held.erase(std::unique(section.held.begin(), section.held.end()), section.held.end());
-    run.sections.push_back(std::move(section));
+    if (IsPromising(section, run.threads)) run.sections.push_back(std::move(section));
     i = end;
   }
 }
-
-namespace {
-
-// Whether the steps of a section, each as fast as it was alone, would save enough side by side.
-bool IsPromising(const PlannedRun::Section& section, int threads) {
-  std::vector<double> end(section.seconds.size());
-  double total = 0, longest = 0;
-  for (size_t i = 0; i < end.size(); ++i) {
-    end[i] += section.seconds[i];
-    total += section.seconds[i];
-    longest = std::max(longest, end[i]);
-    for (int after : section.next[i]) end[after] = std::max(end[after], end[i]);
-  }
-  const double least = std::max(longest, total / threads);
-  return total - least > kWorthwhile && least < kShare * total;
-}
-
-}  // namespace
 
 // Runs a section the way that pays, or one that is to be tried. False: not as noted, so the run
 // goes on as always from operator `*from`.
@@ -210,6 +212,8 @@ bool PreparedProgram::RunSection(PlannedRun& run, PlannedRun::Section& section, 
                         section.alone - section.together > kWorthwhile / 2;
       section.way = pays ? Way::kTogether : Way::kAlone;
     }
+    run.tightens = std::all_of(run.sections.begin(), run.sections.end(),
+                               [](const auto& each) { return each.way == Way::kAlone; });
   }
   return true;
 }
