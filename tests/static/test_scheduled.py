@@ -35,9 +35,7 @@ def two_threads():
 
 
 def overlap(events):
-    slow = sorted(
-        (e.start, e.start + e.duration) for e in events if e.name in ("argsort", "sort")
-    )
+    slow = sorted((e.start, e.start + e.duration) for e in events if e.name in ("argsort", "sort"))
     assert len(slow) == 2
     return slow[1][0] < slow[0][1]
 
