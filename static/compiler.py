@@ -2,6 +2,7 @@
 
 import difflib
 import enum
+import weakref
 
 from dygraph import _core
 from dygraph.errors import (
@@ -264,7 +265,7 @@ class CompiledProgram(Shown):
         self._program = program_or_graph
         self._build = _strategy(build_strategy, BuildStrategy, "build_strategy")
         self._execution = ExecutionStrategy()
-        self._is_parallel = False
+        self._is_parallel, self._prepared = False, weakref.WeakSet()
 
     def __repr__(self):
         return f"CompiledProgram({len(self._program.global_block().ops)} operators)"
@@ -339,6 +340,11 @@ class CompiledProgram(Shown):
         self._is_parallel = True
         return self
 
+    def shrink(self):
+        """Free the arenas that its runs left; the next run makes one again."""
+        for prepared in self._prepared:
+            prepared.shrink()
+
     # For the executor -----------------------------------------------------------------------------
 
     def key(self):
@@ -361,7 +367,10 @@ class CompiledProgram(Shown):
     def arrange(self, prepared):
         """How a prepared program runs."""
         if self._build.memory_optimize is not False:
+            self._prepared.add(prepared)
             prepared.plan_memory()
+            together = 1 if self._build.enable_sequential_execution else self._execution.num_threads
+            prepared.limit_together(together)
 
 
 def _strategy(given, kind, what):

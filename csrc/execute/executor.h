@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "execute/plan.h"
+#include "execute/planned_runs.h"
 #include "op/call.h"
 #include "platform/place.h"
 #include "program/desc.h"
@@ -25,7 +26,6 @@ namespace dygraph::program {
 
 class KeptSteps;
 class OpTimes;
-struct PlannedRun;
 
 // Random operators draw from (seed, first + position among the random operators of the program); in
 // a program with blocks, from (seed, first + how many have drawn before in the run).
@@ -77,9 +77,12 @@ class PreparedProgram {
   // an arena is kept for each of the latest kMostPlanned sizes.
   static constexpr size_t kMostPlanned = 8;
   void PlanMemory() { plans_memory_ = true; }
+  // The most operators of a planned run at one time; 0: as many as there are threads.
+  void LimitTogether(int most) { most_together_ = most; }
   struct Planned {
     size_t arenas = 0, bytes = 0;      // kept now
     size_t steps = 0, operators = 0;   // of the latest one: called directly, of all
+    size_t together = 0;               // steps that run beside others where they can
     size_t strayed = 0;                // runs that were not as those before
     std::string strayed_at;            // the operator that the latest of them was at
     size_t unshared = 0;               // bytes that its temporaries would take side by side
@@ -166,6 +169,16 @@ class PreparedProgram {
   void FindPlanned(PlannedRun& run) const;
   void Install(PlannedRun& run, Frame& frame) const;
   void Arrange(PlannedRun& run) const;
+  void FindSections(PlannedRun& run) const;
+  void Prepare(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random) const;
+  static bool IsMade(const PlannedRun::Step& step, const Frame& frame);
+  static void EndValues(const PlannedRun::Step& step, Frame& frame);
+  bool RunStep(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random,
+               size_t* from) const;
+  bool RunSection(PlannedRun& run, PlannedRun::Section& section, Frame& frame,
+                  RandomStreams random, size_t* from) const;
+  void RunTogether(PlannedRun& run, const PlannedRun::Section& section, Frame& frame,
+                   RandomStreams random, int threads) const;
   void RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const;
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
 
@@ -201,6 +214,7 @@ class PreparedProgram {
   size_t middle_ = 0;                         // the first operator of the second half
   std::vector<std::pair<int, int>> carried_;  // slots in the first half and in the second
   bool plans_memory_ = false;
+  int most_together_ = 0;
   bool has_blocks_ = false;                   // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;

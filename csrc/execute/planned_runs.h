@@ -47,6 +47,7 @@ struct PlannedRun {
     SettledCall call;
     bool settled = false;                           // its call needs the kernel alone
     bool drops_twins = false;                       // an output is channels-last
+    double seconds = 0;                             // of the noting run
     std::vector<std::pair<int, Form>> asks;         // inputs by slot that may be of another form
     std::vector<std::pair<int, Form>> fresh;        // outputs that get memory of their own
     std::vector<std::pair<int, Form>> bare;         // outputs that the kernel gives memory
@@ -58,23 +59,40 @@ struct PlannedRun {
     std::vector<int> restored;  // planned slots whose values they release
   };
 
+  struct Section {  // settled steps in a row, which may run beside each other
+    size_t begin, end;
+    std::vector<int> waits;              // of each step: how many it follows
+    std::vector<std::vector<int>> next;  // and those that follow it
+    std::vector<int> held;               // slots that are read, sorted, and not made inside
+    // One after the other or together: both are tried, then what is faster stays.
+    enum class Way { kTrying, kAlone, kTogether };
+    Way way = Way::kTrying;
+    int trials = 0;
+    double alone = 1e9, together = 1e9;  // seconds
+    std::vector<double> seconds;         // of each step, alone
+  };
+
   std::vector<Form> feeds;
   std::vector<Step> steps;
   std::vector<Stretch> stretches;  // in order; all other steps are settled
+  std::vector<Section> sections;   // in order
   std::vector<Form> forms;         // by slot: what the noting run made
   std::vector<int> joined;         // by slot: another slot on the same memory, or itself
-  std::vector<char> apart;         // by slot: its kernel gave it memory of its own
-  std::vector<char> planned;       // by slot
-  std::vector<Value> values;       // by slot: parts of the arena
-  std::vector<Value*> others;      // temporaries that are not planned
-  std::vector<int> lasting;        // persistable slots that operators write
+  std::vector<char> apart;  // by slot: memory of its own by its kernel, or a later part of another
+  std::vector<char> planned;   // by slot
+  std::vector<Value> values;   // by slot: parts of the arena
+  std::vector<Value*> others;  // temporaries that are not planned
+  std::vector<int> lasting;    // persistable slots that operators write
   Ref<Storage> arena;
   size_t arena_bytes = 0, unshared_bytes = 0;
   int threads = 0;
   std::string library;
   bool noted = false;
-  bool over = false;  // the latest run came to its end, so the values stay at their slots
-  int strayed = 0;    // runs that were not as noted
+  // Nothing is reused within a section, so that its steps may run in any order; until it shows that
+  // this does not pay.
+  bool loose = false, tightens = false, looked = false;
+  bool over = false;       // the latest run came to its end, so the values stay at their slots
+  int strayed = 0;         // runs that were not as noted
   std::string strayed_at;  // the operator that the latest one was at
 
   int Root(int slot) {

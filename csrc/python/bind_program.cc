@@ -243,6 +243,7 @@ void BindExecutor(py::module_& m) {
       .def_property_readonly("random_operators", &PreparedProgram::random_operators)
       .def("set_seed", &PreparedProgram::set_seed)
       .def("plan_memory", &PreparedProgram::PlanMemory)
+      .def("limit_together", &PreparedProgram::LimitTogether)
       .def_property_readonly("planned",
                              [](PreparedProgram& p) {
                                PreparedProgram::Planned planned = p.planned();
@@ -251,6 +252,7 @@ void BindExecutor(py::module_& m) {
                                found["bytes"] = planned.bytes;
                                found["unshared_bytes"] = planned.unshared;
                                found["steps"] = planned.steps;
+                               found["together"] = planned.together;
                                found["strayed"] = planned.strayed;
                                found["strayed_at"] = planned.strayed_at;
                                found["operators"] = planned.operators;

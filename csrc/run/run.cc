@@ -285,13 +285,44 @@ void RunNoting(Call& call, SettledCall* settled) {
   }
 }
 
+namespace {
+
+// For RunWatched(), which takes a function of the call alone.
+thread_local const SettledCall* t_settled = nullptr;
+
+void RunSettledKernel(Call& call, const SettledCall& settled, DeviceContext& device,
+                      bool has_lock) {
+  KernelContext ctx(call, device);
+  if (!has_lock) return settled.kernel->run(ctx);
+  if (__builtin_expect(call.reuse == 0 || call.from_tape, 1))
+    return RunKernel(*settled.kernel, ctx, call, settled.elements);
+  interrupt::Off written_in_place;
+  RunKernel(*settled.kernel, ctx, call, settled.elements);
+}
+
+template <bool has_lock>
+void RunSettledWatched(Call& call, const SettledCall& settled) {
+  t_settled = &settled;
+  watch::RunWatched(call, [](Call& watched) {
+    RunSettledKernel(watched, *t_settled, ContextOf(CPUPlace()), has_lock);
+  });
+}
+
+}  // namespace
+
 void RunSettled(Call& call, const SettledCall& settled, DeviceContext& device) {
   try {
-    KernelContext ctx(call, device);
-    if (__builtin_expect(call.reuse == 0 || call.from_tape, 1))
-      return RunKernel(*settled.kernel, ctx, call, settled.elements);
-    interrupt::Off written_in_place;
-    RunKernel(*settled.kernel, ctx, call, settled.elements);
+    if (__builtin_expect(watch::Switches() != 0, 0)) return RunSettledWatched<true>(call, settled);
+    RunSettledKernel(call, settled, device, true);
+  } catch (...) {
+    RethrowFor(*call.op);
+  }
+}
+
+void RunSettledUnlocked(Call& call, const SettledCall& settled, DeviceContext& device) {
+  try {
+    if (__builtin_expect(watch::Switches() != 0, 0)) return RunSettledWatched<false>(call, settled);
+    RunSettledKernel(call, settled, device, false);
   } catch (...) {
     RethrowFor(*call.op);
   }

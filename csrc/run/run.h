@@ -26,6 +26,8 @@ struct SettledCall {
 void RunNoting(Call& call, SettledCall* settled);
 // Random operators have their streams. Elements of `call.in` may stand for copies afterwards.
 void RunSettled(Call& call, const SettledCall& settled, DeviceContext& device);
+// The same on a thread that does not have the interpreter's lock.
+void RunSettledUnlocked(Call& call, const SettledCall& settled, DeviceContext& device);
 
 // Which kernel would run for these inputs, and every candidate with the reason it was passed over.
 struct KernelChoice {

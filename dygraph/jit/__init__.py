@@ -1,10 +1,10 @@
 """Programs from Python: `trace` records one call, `to_static` all paths through a function."""
 
+from dygraph.jit.compiled import compile  # noqa: A004 - as in torch
 from dygraph.jit.input_spec import InputSpec
 from dygraph.jit.traced import (
     ProgramTranslator,
     TracedLayer,
-    compile,
     declarative,
     load,
     save,

@@ -20,7 +20,7 @@ from dygraph.errors import (
 from dygraph.inspect.shown import Shown
 from dygraph.jit import tracing
 
-__all__ = ["CacheInfo", "Compiled"]
+__all__ = ["CacheInfo", "Compiled", "compile"]
 
 CacheInfo = collections.namedtuple("CacheInfo", "hits misses programs size seconds")
 CacheInfo.__doc__ = """What a compiled function did: `Compiled.cache_info` gives it.
@@ -35,6 +35,63 @@ _OF_STEPS = {
     "_last", "_was_set", "_waiting", "_entries", "_changed", "_states", "_rates", "_updates",
     "_learning_rate",
 }  # fmt: skip
+
+
+def compile(function=None, size=8, verify=True):  # noqa: A001 - torch's name of it
+    """Make calls of a function run a program: a whole training step, or one without gradients.
+
+    The first call with arguments of one kind (types, sizes, constants) is an ordinary one. The
+    second is recorded while it runs. The third is compared with the program, bit for bit; from then
+    on the program runs. It shares weights, accumulators and running means with the eager objects,
+    and asks schedules for their rates. What else the function can reach (attributes of layers such
+    as ``training``, globals, values from outside) is compared before each call; where something
+    changed, the call runs Python and the program is made anew.
+
+    Parameters
+    ----------
+    function : callable
+        A function of Variables that returns Variables, in lists, tuples and dicts or not. None:
+        returns a decorator.
+    size : int
+        How many programs are kept, for other sizes or other state; the one that ran longest ago
+        goes first.
+    verify : bool
+        False: no comparison in the third call, which then runs the program.
+
+    Returns
+    -------
+    Compiled
+        ``cache_info()`` and ``explain()`` say what it did; ``FLAGS_log_compiles`` prints that.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) `function` is not callable, or a call gets an array.
+    RuntimeError
+        In one of the first three calls: a recorded value was read (``numpy()``, ``float()``,
+        ``if``), the function does not do the same in each call, changes what it can reach in
+        Python, writes to an argument, or returns a Variable that still wants gradients. The state
+        is as before that call.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> net, x = dygraph.nn.Linear(3, 1), dygraph.ones([4, 3])
+    >>> sgd = dygraph.optimizer.SGD(0.05, parameter_list=net.parameters())
+    >>> @dygraph.jit.compile
+    ... def step(x):
+    ...     loss = (net(x) ** 2).mean()
+    ...     loss.backward()
+    ...     sgd.step()
+    ...     sgd.clear_gradients()
+    ...     return loss
+    >>> losses = [step(x).item() for _ in range(20)]
+    >>> losses[-1] < losses[0] / 100, step.cache_info().hits
+    (True, 17)
+    """
+    if function is None:
+        return lambda f: compile(f, size, verify)
+    return Compiled(function, size, verify)
 
 
 class Compiled(Shown):
@@ -119,6 +176,11 @@ class Compiled(Shown):
         self._seconds = 0.0
         self._events = collections.deque(maxlen=64)
         self._known = []  # signatures that were compiled, for the texts of events
+
+    def shrink(self):
+        """Free the memory that programs keep between calls; the next calls take it again."""
+        for entry in self._ready:
+            entry.prepared.shrink()
 
     @property
     def program(self):

@@ -120,6 +120,24 @@ def test_a_failed_run_leaves_the_next_one_right():
     assert got[:4] == want and losses(compiled, loss, scope, [3, 3], executor) == got[4:]
 
 
+def test_shrink_frees_the_arenas():
+    with static.program_guard(static.Program()):
+        y = static.data("x", [None])
+        for _ in range(6):
+            y = static.layers.concat([static.layers.exp(y * 0.1), y])
+        y = static.layers.reduce_sum(y)
+        compiled = static.CompiledProgram(static.default_main_program())
+    executor, before = static.Executor(), dygraph.memory.stats()["used"]
+    x = np.ones(5_000, "float32")
+    want = [executor.run(compiled, {"x": x}, [y])[0] for _ in range(3)]
+    held = dygraph.memory.stats()["used"] - before
+    assert held >= 4 * 64 * x.size  # the largest concat is in the arena
+    assert held < 4 * 3 * 64 * x.size  # all of them, side by side, with the products would be more
+    compiled.shrink()
+    assert dygraph.memory.stats()["used"] - before < x.nbytes
+    assert executor.run(compiled, {"x": x}, [y])[0] == want[0] == want[2]
+
+
 def test_fluids_way_to_train():
     main, loss, scope = training_program(static.optimizer.SGD)
     build, execution = static.BuildStrategy(), static.ExecutionStrategy()
