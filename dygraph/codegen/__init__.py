@@ -164,7 +164,12 @@ def emit_c(
     True
     """
     _check_name(name)
-    source = model_of(model, inputs, scope, feeds, fetches, embed)
+    if cuda and (exact or embed):
+        raise InvalidArgumentError(
+            "compile: cuda=True must come without exact and embed: its sums are in another order, "
+            "and its weights lie in memory that both sides see"
+        )
+    source = model_of(model, inputs, scope, feeds, fetches, False if cuda else embed)
     text = Emitter(source, name, bool(exact), bool(cuda)).text()
     weights = b"" if source.embedded else source.packed_weights()
     return CFile(text, weights, name, bool(exact), source)

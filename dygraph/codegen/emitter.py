@@ -344,7 +344,7 @@ def _assemble(e):
         f"outputs.\n   {'The same bits as dygraph' if e.exact else 'Within 1e-5 of dygraph'}; "
         f"see docs/c_file.md of dygraph. The functions are at the end. */"
     )
-    parts.append(runtime.HEAD.strip("\n"))
+    parts.append(runtime.HEAD.strip("\n") + ("\n#include <cuda_runtime.h>" if e.cuda else ""))
     parts.append(_arithmetic(e))
     parts.append(runtime.INTERFACE.strip("\n"))
     parts.append(f"#define SLOTS {max(e.count, 1)}")

@@ -29,6 +29,7 @@ _WORD = re.compile(r"\b[A-Za-z]\w*\b")
 _DEFINED = re.compile(r"^static [\w $*]*?(\w+?)(?:_\$S)?(?:_\$R)?\(", re.M)
 _INSIDE = {}  # a function that stands in the text of another name -> that name
 
+ON_CUDA = "@cuda"  # behind the name of a function that nvcc gets in place of another
 LIBRARY = {}  # name -> function of the types' suffixes that gives the text
 OPERATORS = {}  # operator type -> emitter
 EXACT = {}  # operator type -> True, or a condition (emitter, call) -> reason why not or None
@@ -106,13 +107,14 @@ def text_of(name, cuda):
         if not match or match[1] not in LIBRARY:
             return None
         base, types = match[1], [_BY_SUFFIX[s] for s in match[2].split("_") if s]
-    kind, *parts = LIBRARY[base]
+    kind, *parts = LIBRARY[base + ON_CUDA if cuda and base + ON_CUDA in LIBRARY else base]
     if not types and any("$" in part for part in parts):
         return None  # a word that only looks like a function's name
     if kind == "function":
         text = _filled(parts[0], types).strip("\n") + "\n"
     else:
         text = _kernel_text(name, _filled(parts[0], types), _filled(parts[1], types), cuda)
+    text = re.sub(r"^static inline ", "INLINE ", text, flags=re.M)
     text = re.sub(r"^static ", "LOCAL ", text, flags=re.M)
     return text, [w for w in dict.fromkeys(_WORD.findall(_COMMENT.sub("", text))) if w != name]
 
@@ -125,9 +127,11 @@ def _kernel_text(name, params, body, cuda):
         return (
             f"__global__ void {name}_at(int64_t n, {params}) {{\n"
             "  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n"
-            f"  if (i >= n) return;\n{unused}  {{\n{body}\n  }}\n}}\n"
+            f"{unused}  if (i < n) {{\n{body}\n  }}\n}}\n"
             f"static void {name}(int64_t n, {params}) {{\n"
-            f"  if (n > 0) {name}_at<<<(unsigned)((n + 127) / 128), 128>>>(n, {names});\n}}\n"
+            f"  if (n <= 0) return;\n"
+            f"  {name}_at<<<(unsigned)((n + 127) / 128), 128>>>(n, {names});\n"
+            "  cudaDeviceSynchronize(); /* the host reads the same memory */\n}\n"
         )
     return (
         f"static void {name}(int64_t n, {params}) {{\n{unused}"

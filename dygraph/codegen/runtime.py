@@ -52,6 +52,11 @@ CORE = """
 #else
 #define RESTRICT restrict
 #endif
+#ifdef __CUDACC__
+#define INLINE static inline __host__ __device__
+#else
+#define INLINE static inline
+#endif
 #define RANK PREFIX_RANK
 #define LEVELS PREFIX_LEVELS
 #define MOST ((int64_t)1 << 46)

@@ -1,9 +1,12 @@
 """The interface of a C file: sizes, statuses, names, determinism, what is refused."""
 
 import ctypes
+import glob
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 
 import numpy as np
 import pytest
@@ -173,6 +176,27 @@ def test_sizes_that_depend_on_data():
     assert known.workspace(tensors)[0] == OK
     assert known.run([x])[0][0].tolist() == [[1, -1, 2], [0, 5, 6]]
     del held
+
+
+def nvcc():
+    """nvcc on the path or in its wheel, or None."""
+    wheels = glob.glob(os.path.join(sysconfig.get_path("purelib"), "nvidia", "*", "bin", "nvcc"))
+    return shutil.which("nvcc") or next(iter(wheels), None)
+
+
+def test_loops_as_kernels(tmp_path):
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data("x", [-1, 8])
+        y = layers.softmax(layers.relu(layers.reduce_sum(layers.reshape(x, [-1, 2, 4]), 1)))
+    made = codegen.emit_c(main, feeds=["x"], fetches=[y], cuda=True)
+    assert made.text.count("__global__") == 3 and "<<<" in made.text
+    path = tmp_path / "net.cu"
+    made.write(path)
+    if nvcc():
+        subprocess.run([nvcc(), "-ptx", str(path), "-o", str(tmp_path / "net.ptx")], check=True)
+    with pytest.raises(ValueError, match="cuda=True must come without exact"):
+        codegen.emit_c(main, feeds=["x"], fetches=[y], cuda=True, exact=True)
 
 
 def test_the_command(tmp_path):

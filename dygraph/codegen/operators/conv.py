@@ -109,7 +109,7 @@ function(
 static int conv2d_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t groups, int last,
                      const int64_t *strides, const int64_t *pads, int how,
                      const int64_t *dilations) {
-  enum { PIXELS = 512 };
+  const int64_t PIXELS = 512;
   Value t;
   Window w;
   int64_t dims[4], in, out, pixels, k, step;

@@ -59,6 +59,17 @@ static int first_of_$S(const Value *x, $T *to) {
 )
 kernel("cast_at", "const $T *X, $U *Y", "Y[i] = convert_$S_$R(X[i]);")
 function(
+    "copied",
+    """
+static int copied_$S(Ctx *c, Value *y, int rank, const int64_t *dims, const $T *values) {
+  Value t;
+  TRY(make(c, &t, $E, rank, dims, 1));
+  if (t.data && t.count > 0) memcpy(t.data, values, (size_t)t.count * sizeof($T));
+  return put(c, y, &t);
+}
+""",
+)
+function(
     "convert",
     """
 static inline $U convert_$S_$R($T x) { return CONVERT_$R(x); }
@@ -254,9 +265,12 @@ def assign_value(e, call):
         call.refuse(f"values of {dtype} must be as many as the shape says")
     texts = tuple(constant(call, dtype, v) for v in values) or ("0",)
     name = e.array(TYPES[dtype][0], texts)
+    if e.cuda:  # kernels do not see the text's arrays
+        e.call(f"copied_{SUFFIX[dtype]}", e.ref(out), len(shape), e.ints(shape), name)
+        return e.set_type(out, dtype)
     e.line(f"drop(c, {e.ref(out)});")
     e.line(f"TRY(constant(c, {e.ref(out)}, {ENUM[dtype]}, {len(shape)}, {e.ints(shape)}, {name}));")
-    e.set_type(out, dtype)
+    return e.set_type(out, dtype)
 
 
 @operator("cast", exact=True)

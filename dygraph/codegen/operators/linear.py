@@ -3,7 +3,7 @@
 from dygraph.codegen.emitter import double
 from dygraph.codegen.operators.activation import map1
 from dygraph.codegen.operators.arithmetic import map2
-from dygraph.codegen.registry import FLOATS, SUFFIX, function, operator
+from dygraph.codegen.registry import FLOATS, ON_CUDA, SUFFIX, function, kernel, operator
 
 function(
     "gemm",
@@ -195,7 +195,7 @@ function(
 function(
     "dot",
     """
-LOCAL $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
+static inline $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
   $T lane[16], sum;
   int64_t p = 0;
   if (ap != 1 || bp != 1) {
@@ -212,6 +212,26 @@ LOCAL $T dot_$S(int64_t k, const $T *a, int64_t ap, const $T *b, int64_t bp) {
   sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
   for (; p < k; ++p) sum = $MAD(a[p], b[p], sum);
   return sum;
+}
+""",
+)
+kernel(
+    "gemm_at",
+    "const $T *A, int64_t ai, int64_t ap, const $T *B, int64_t bp, int64_t bj, $T *C, int64_t ldc, "
+    "int64_t columns, int64_t k, $T alpha",
+    """
+const $T *a = A + i / columns * ai, *b = B + i % columns * bj;
+$T sum = 0;
+for (int64_t p = 0; p < k; ++p) sum = $MAD(a[p * ap], b[p * bp], sum);
+C[i / columns * ldc + i % columns] = alpha * sum;
+""",
+)
+function(
+    "gemm" + ON_CUDA,
+    """
+static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
+                    const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
+  gemm_at_$S(m * n, a, ai, ap, b, bp, bj, c, ldc, n, k, alpha);
 }
 """,
 )

@@ -95,7 +95,7 @@ static inline TOTAL NAME_lanes_$S(const $T *x, int64_t whole, int lanes) {
   }
   return total[0];
 }
-static TOTAL NAME_run_$S(const $T *x, int64_t n) {
+static inline TOTAL NAME_run_$S(const $T *x, int64_t n) {
   TOTAL total = INIT;
   LANE lane = INIT;
   while (n >= 512) {
@@ -136,7 +136,7 @@ static inline LANE NAME_row_$S(const $T *x, int64_t n) { /* n <= 4096, in 16 lan
   }
   return lane[0];
 }
-static void NAME_columns_$S(const $T *x, int64_t rows, int64_t stride, int64_t width,
+static inline void NAME_columns_$S(const $T *x, int64_t rows, int64_t stride, int64_t width,
                             TOTAL *total) {
   LANE lane[256];
   int64_t fold = stride == width && width <= 32 ? 64 / width : 1, wide = fold * width;
@@ -157,7 +157,8 @@ static void NAME_columns_$S(const $T *x, int64_t rows, int64_t stride, int64_t w
     }
   }
 }
-static void NAME_group_$S(const Plan *p, const $T *x, int64_t width, int64_t group, TOTAL *total) {
+static inline void NAME_group_$S(const Plan *p, const $T *x, int64_t width, int64_t group,
+                                 TOTAL *total) {
   int64_t begin = group * p->group, end = begin + p->group, most = p->run_count * p->run_blocks;
   int together = ROWS_PAY && p->width == 1 && p->stride == 1 && p->run_rank == 1 &&
                  p->count >= 16 && p->count <= 4096;
