@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from dygraph.onnx.export_elements import gelu
 from dygraph.onnx.export_graph import operator
 
 
@@ -53,7 +54,7 @@ def _not_equal(c):
 
 
 def divided(c, x, y):
-    """x / y; integers towards zero (runtimes differ where they are negative) ."""
+    """x / y; integers towards zero, by magnitudes, since runtimes differ below zero."""
     if c.floating:
         return c.Div(x, y)
     quotient = c.Div(c.Abs(x), c.Abs(y))
@@ -454,8 +455,6 @@ def _check_finite(c):
 
 @operator("fused_elemwise_activation", "fused_elemwise_add_activation")
 def _fused_elementwise(c):
-    from dygraph.onnx.export_elements import gelu
-
     first, second = c.attr("functor_list")
     x, y = laid_along(c)
 

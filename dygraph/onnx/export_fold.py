@@ -53,10 +53,6 @@ def _div(x, y):
     return x // y
 
 
-def _split_sizes(x, axis):
-    return x.shape[axis]
-
-
 _NUMPY = {
     "Abs": np.abs,
     "Add": np.add,

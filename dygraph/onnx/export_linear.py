@@ -312,10 +312,9 @@ def _attention(c):
     out = c.MatMul(weights, value)
     if not heads:
         return {"Out": out}
-    sizes = c.sizes("Query")[:2]
     joined = c.Transpose(out, perm=[0, 2, 1, 3])
     last = c.dims("Value")[-1]
-    return {"Out": c.Reshape(joined, c.vector([0, 0, last if last > 0 else -1]))} if sizes else None
+    return {"Out": c.Reshape(joined, np.array([0, 0, last if last > 0 else -1]))}
 
 
 def parted(c, slot, heads):

@@ -175,14 +175,24 @@ def _enumerate(c):
     return c.Concat(*(c.Unsqueeze(v, axes=[1]) for v in columns), axis=1), lengths
 
 
-def _moved(c, rows, lengths, step, fill, rank):
-    """Row i + step where it is of the same sequence, else `fill`."""
+def _moved(c, rows, lengths, step, fill, rank, beyond=None):
+    """Row i + step where it is of the same sequence, else `fill`.
+
+    `beyond`, (rows, how many of them stand above), has rows in place of `fill`: the last of those
+    above is row -1 of a sequence, the first of those below is behind its end.
+    """
     sequence, place = numbers(c, lengths)
+    zero = c.scalar(0, "int64")
     goal = c.Add(place, c.scalar(step, "int64"))
     own = c.Gather(lengths, sequence, axis=0)
-    inside = c.And(c.GreaterOrEqual(goal, c.scalar(0, "int64")), c.Less(goal, own))
+    inside = c.And(c.GreaterOrEqual(goal, zero), c.Less(goal, own))
     index = c.Add(c.Gather(starts(c, lengths), sequence, axis=0), goal)
-    found = c.Gather(rows, c.Where(inside, index, c.scalar(0, "int64")), axis=0)
+    found = c.Gather(rows, c.Where(inside, index, zero), axis=0)
+    if beyond:
+        data, above = beyond
+        goal = c.Where(c.Less(goal, zero), goal, c.Sub(goal, own))
+        at = c.Add(goal, c.scalar(above, "int64"))
+        fill = c.Gather(data, c.Where(inside, zero, at), axis=0)
     return c.Where(c.unsqueeze(inside, list(range(1, rank))), found, fill)
 
 
@@ -217,13 +227,12 @@ def _mask(c):
 
 def context(c, rows, lengths):
     """The rows of a window side by side."""
-    c.require(
-        not (c.op.has_attr("paddingTrainable") and c.attr("paddingTrainable")),
-        "rows beyond the ends that are trained",
-    )
     first, count = c.attr("contextStart"), c.attr("contextLength")
+    beyond = None
+    if c.op.has_attr("paddingTrainable") and c.attr("paddingTrainable"):
+        beyond = c["PaddingData"], max(-first, 0)
     zero = c.scalar(0.0)
-    parts = [_moved(c, rows, lengths, first + i, zero, 2) for i in range(count)]
+    parts = [_moved(c, rows, lengths, first + i, zero, 2, beyond) for i in range(count)]
     return c.Concat(*parts, axis=1) if count > 1 else parts[0]
 
 

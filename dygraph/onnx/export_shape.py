@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dygraph.onnx.export_conv import places, to_first, to_last
 from dygraph.onnx.export_graph import operator
 
 
@@ -346,15 +347,13 @@ def _crop(c):
 
 def _regroup(c, rank, last, parts, perm, sizes):
     """Reshape to `parts`, permute, reshape to `sizes`; NHWC goes through NCHW."""
-    from dygraph.onnx.export_conv import to_first, to_last
-
     x = to_first(c, c["X"], rank) if last else c["X"]
     out = c.Reshape(c.Transpose(c.Reshape(x, c.vector(parts)), perm=perm), c.vector(sizes))
     return to_last(c, out, rank) if last else out
 
 
 def _image_sizes(c):
-    last = c.info and c.op.has_attr("data_format") and c.attr("data_format") == "NHWC"
+    last = c.op.has_attr("data_format") and c.attr("data_format") == "NHWC"
     sizes = c.sizes("X")
     return ([sizes[0], sizes[3], sizes[1], sizes[2]], True) if last else (sizes, False)
 
@@ -441,8 +440,6 @@ def _frame(c):
     first = c.attr("axis") == 0
     axis = 0 if first else rank - 1
     size = c.size(c.x, axis, c.dims())
-    from dygraph.onnx.export_conv import places
-
     index, _ = places(c, size, length, hop, 1)  # [length, frames]
     if first:
         index = c.Transpose(index, perm=[1, 0])

@@ -167,6 +167,44 @@ def test_a_layer_that_trains(tmp_path):
         export(net, tmp_path / "net.onnx", SPEC)
 
 
+def test_a_program_that_trains_gives_its_forward_part(tmp_path):
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        x, label = static.data("x", [None, 3], "float32"), static.data("label", [None, 1], "int64")
+        hidden = static.layers.dropout(static.layers.fc(x, 4, act="relu"), 0.5)
+        out = static.layers.softmax(static.layers.fc(static.layers.batch_norm(hidden), 2))
+        loss = static.layers.mean(static.layers.cross_entropy(out, label))
+        static.optimizer.Adam(0.1).minimize(loss)
+    executor, scope = static.Executor(), dygraph._core.Scope()
+    executor.run(startup, scope=scope)
+    before = len(main.global_block().ops)
+    made = export(main, tmp_path / "net.onnx", feeds=["x"], fetches=[out], scope=scope)
+    types = [node.op_type for node in made.graph.node]
+    assert types == [
+        "MatMul", "Add", "Relu", "Mul", "BatchNormalization", "MatMul", "Add", "Softmax"
+    ]  # fmt: skip
+    assert len(main.global_block().ops) == before
+    array = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    test = main.clone(for_test=True)
+    feed = {"x": array, "label": np.zeros((5, 1), "int64")}
+    (want,) = executor.run(test, feed, [out], scope=scope)
+    np.testing.assert_allclose(run(made, {"x": array})[out.name], want, rtol=1e-5, atol=1e-6)
+
+
+def test_a_loop_that_changes_a_level_of_detail(tmp_path):
+    main = static.Program()
+    with static.program_guard(main):
+        rows = static.data("rows", [None, 1], "float32", lod_level=1)
+        step, most = (static.layers.fill_constant([1], "int64", n) for n in (0, 2))
+        go_on, held = static.layers.less_than(step, most), static.layers.assign(rows)
+        with static.layers.While(go_on).block():
+            static.layers.assign(static.layers.sequence_expand(held, rows), held)
+            static.layers.increment(step)
+            static.layers.less_than(step, most, cond=go_on)
+    with pytest.raises(NotImplementedError, match="another level of detail"):
+        export(main, tmp_path / "net.onnx", feeds=["rows"], fetches=[held])
+
+
 def test_a_weight_without_a_value(tmp_path):
     main = static.Program()
     with static.program_guard(main, static.Program()):

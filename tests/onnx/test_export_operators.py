@@ -26,8 +26,6 @@ REFUSED = {
     "read_from_array": "never written",
     "reduce_all": "axes must be constants",
     "reduce_any": "axes must be constants",
-    "sequence_context": "rows beyond the ends",
-    "sequence_conv": "rows beyond the ends",
     "split": "axis must be a constant",
     "tensor_array_to_tensor": "must hold a value",
     "unique_consecutive": "along an axis",
