@@ -193,9 +193,7 @@ class Executor(Shown):
         if isinstance(program, CompiledProgram):
             compiled, program = program, program.program
         if not isinstance(program, Program):
-            raise ArgumentTypeError(
-                f"Executor.run takes a static.Program or CompiledProgram, got {kind_of(program)}"
-            )
+            raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
         scope = global_scope() if scope is None else scope
         if not isinstance(scope, Scope):
             raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")

@@ -8,7 +8,7 @@ import pytest
 import dygraph
 from dygraph import static
 
-NUMBERS = np.random.default_rng(0).standard_normal((2, 120_000)).astype("float32")
+NUMBERS = np.random.default_rng(0).standard_normal((2, 300_000)).astype("float32")
 SORTED = np.sort(NUMBERS, axis=1)
 
 
@@ -43,14 +43,17 @@ def overlap(events):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core runs one operator at a time")
 def test_independent_slow_operators_overlap(two_threads):
     main, total = two_slow_ones()
-    compiled, executor = static.CompiledProgram(main), static.Executor()
-    for _ in range(8):  # notes, then tries both ways
-        np.testing.assert_array_equal(run(compiled, total, executor), SORTED.sum(0))
-    overlapping = []
-    for _ in range(5):
-        with dygraph.profiler.Profiler() as profile:
-            run(compiled, total, executor)
-        overlapping.append(overlap(profile.events))
+    executor, overlapping = static.Executor(), False
+    for _ in range(10):  # beside other processes the helper may come late
+        compiled = static.CompiledProgram(main.clone())
+        run(compiled, total, executor)  # notes
+        for _ in range(6):  # three run one after the other, three together
+            with dygraph.profiler.Profiler() as profile:
+                value = run(compiled, total, executor)
+            np.testing.assert_array_equal(value, SORTED.sum(0))
+            overlapping = overlapping or overlap(profile.events)
+        if overlapping:
+            break
     alone = static.BuildStrategy()
     alone.enable_sequential_execution = True
     compiled = static.CompiledProgram(main, alone)
@@ -59,7 +62,7 @@ def test_independent_slow_operators_overlap(two_threads):
     with dygraph.profiler.Profiler() as profile:
         run(compiled, total, executor)
     assert not overlap(profile.events)
-    assert any(overlapping)
+    assert overlapping
 
 
 def test_bits_do_not_depend_on_the_schedule(two_threads):
