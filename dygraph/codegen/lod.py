@@ -16,7 +16,7 @@ static int share_lod(Ctx *c, const Value *x, Value *y) {
 """,
 )
 
-OWN = set()  # operators whose emitters set the level of detail themselves
+OWN: set = set()  # operators whose emitters set the level of detail themselves
 
 
 def own_lod(*types):

@@ -27,12 +27,12 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _WORD = re.compile(r"\b[A-Za-z]\w*\b")
 
 _DEFINED = re.compile(r"^static [\w $*]*?(\w+?)(?:_\$S)?(?:_\$R)?\(", re.M)
-_INSIDE = {}  # a function that stands in the text of another name -> that name
+_INSIDE: dict = {}  # a function that stands in the text of another name -> that name
 
 ON_CUDA = "@cuda"  # behind the name of a function that nvcc gets in place of another
-LIBRARY = {}  # name -> function of the types' suffixes that gives the text
-OPERATORS = {}  # operator type -> emitter
-EXACT = {}  # operator type -> True, or a condition (emitter, call) -> reason why not or None
+LIBRARY: dict = {}  # name -> function of the types' suffixes that gives the text
+OPERATORS: dict = {}  # operator type -> emitter
+EXACT: dict = {}  # operator type -> True, or a condition (emitter, call) -> reason why not or None
 
 
 def operator(*types, exact=False):

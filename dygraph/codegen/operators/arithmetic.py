@@ -200,7 +200,7 @@ def map2(e, call, function_name, x, y, out, axis=-1, result=None):
 def _emit_arithmetic(name):
     def emit(e, call):
         slots = ("X1", "X2") if name == "atan2" else ("X", "Y")
-        x, y, out = (*map(call.input, slots), call.output("Out"))
+        x, y, out = call.input(slots[0]), call.input(slots[1]), call.output("Out")
         of_ints = x.dtype in INTS
         if x.dtype not in NUMBERS or (of_ints and not _TABLE[name][1]):
             call.refuse(f"of {x.dtype}")
@@ -229,8 +229,8 @@ def _emit_bits(name):
     return emit
 
 
-for _name, (_, _, _exact) in _TABLE.items():
-    operator(_name, exact=_exact)(_emit_arithmetic(_name))
+for _name, _row in _TABLE.items():
+    operator(_name, exact=_row[2])(_emit_arithmetic(_name))
 for _name in (*_COMPARE, *_LOGIC):
     operator(_name, exact=True)(_emit_boolean(_name))
 for _name in _BITS:
