@@ -20,7 +20,6 @@
 # seconds.
 
 # %%
-import ctypes
 import pathlib
 import subprocess
 import sys
@@ -81,7 +80,10 @@ def trained(compiled):
 eager_net, _, eager_loss = trained(compiled=False)
 net, step, loss = trained(compiled=True)
 assert loss == eager_loss
-assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(net.parameters(), eager_net.parameters(), strict=True))
+assert all(
+    np.array_equal(a.numpy(), b.numpy())
+    for a, b in zip(net.parameters(), eager_net.parameters(), strict=True)
+)
 step.cache_info()
 
 # %% [markdown]
@@ -105,7 +107,7 @@ x
 # %%
 logits, traced = dygraph.jit.trace(net, [x])
 program = traced.program
-graph = static.passes.graph(program)
+print(static.passes.graph(program))
 less = static.passes.apply(program, list(static.passes.DEFAULT))
 len(program.global_block().ops), len(less.global_block().ops)
 

@@ -104,7 +104,7 @@ class Compiled(Shown):
     >>> [step(dygraph.ones([3])).item() for _ in range(4)]
     [6.0, 6.0, 6.0, 6.0]
     >>> step.cache_info().hits, step.cache_info().programs
-    (2, 1)
+    (1, 1)
     """
 
     def __init__(self, function, size=8, verify=True):
