@@ -17,7 +17,6 @@ import time
 import networks
 import peer
 import report
-import train
 
 COMPILED = 0.7  # of torch.compile's time
 CHECKED_STEPS = 6  # the first ones of a compiled step are eager
