@@ -8,8 +8,7 @@
 >>> with static.profiler.profiler("CPU", "total"):  # doctest: +ELLIPSIS
 ...     done = static.Executor().run(main, {"x": np.ones((1, 2), "float32")}, [y])
 Event ... Calls ... Memory
-...
-relu ... 1 ...
+...relu ... 1 ...
 """
 
 from dygraph.profiler import (

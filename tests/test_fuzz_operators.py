@@ -133,7 +133,7 @@ def test_bad_calls(group):
 @pytest.mark.slow
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_many_bad_calls(group):
-    fuzzing.run_group(__file__, describe, groups()[group], 700, 240)
+    fuzzing.run_group(__file__, describe, groups()[group], 450, 240)
 
 
 if __name__ == "__main__":

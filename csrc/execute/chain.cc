@@ -198,7 +198,10 @@ class SegmentMaker {
   static void AssignScratch(Segment* s, const std::vector<int>& last_read) {
     std::vector<int64_t> free;  // offsets
     std::set<int> replaced;
-    const int64_t bytes = s->block_rows * std::max<int64_t>(Numel(s->row), 1) * sizeof(double);
+    int64_t bytes = 0;
+    for (const Operand& o : s->operands) {
+      if (o.kind == Operand::Kind::kScratch) bytes = std::max(bytes, s->block_rows * o.row_bytes);
+    }
     auto is_scratch = [&](int number) {
       return number >= 0 && s->operands[number].kind == Operand::Kind::kScratch;
     };
@@ -287,7 +290,8 @@ ChainSegment::Views::Views(const ChainSegment& s) : values(s.operands.size()) {
 void ChainSegment::Compute(int64_t begin_row, int64_t end_row, const std::vector<char*>& data,
                            Views* v) const {
   static DeviceContext& cpu = GetDeviceContext(CPUPlace());
-  char* scratch = v->scratch ? static_cast<char*>(v->scratch->data()) : nullptr;
+  Ref<Storage> memory = scratch_bytes > 0 ? Storage::Make(CPUPlace(), scratch_bytes) : nullptr;
+  char* scratch = memory ? static_cast<char*>(memory->data()) : nullptr;
   for (int64_t at = begin_row; at < end_row; at += block_rows) {
     const int64_t count = std::min(end_row - at, block_rows);
     for (size_t k = 0; k < operands.size(); ++k) {
@@ -313,7 +317,6 @@ void ChainSegment::Run(const std::vector<char*>& data, Views* views) const {
   if (rows < 2 * grain) return Compute(0, rows, data, views);
   ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     Views own(*this);
-    if (scratch_bytes > 0) own.scratch = Storage::Make(CPUPlace(), scratch_bytes);
     Compute(begin, end, data, &own);
   });
 }

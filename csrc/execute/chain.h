@@ -63,7 +63,6 @@ struct ChainSegment {
   struct Views {
     std::vector<Value> values;  // by operand
     std::vector<Call> calls;    // by link
-    Ref<Storage> scratch;
     explicit Views(const ChainSegment& segment);
   };
   // Computes some rows; `data` has the address of each operand that is not scratch.

@@ -72,7 +72,6 @@ struct PreparedProgram::Frame {
   uint64_t made_terms = 0;  // of gradients whose order is noted
   uint64_t draws = 0;       // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
-  Ref<Storage> blocks;     // memory in which chains keep what they alone read
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
   std::vector<std::unique_ptr<PlannedRun>> planned;  // the one that ran last comes first
   PlannedRun* installed = nullptr;                   // whose values stand at their slots

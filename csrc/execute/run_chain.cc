@@ -40,9 +40,6 @@ KernelFn KernelOf(const Call& call) {
   return kernel && kernel->key.layout != KernelLayout::kNHWC ? kernel->run : nullptr;
 }
 
-// Bytes of a run for the blocks of its chains, if none needs more.
-constexpr int64_t kScratch = 1 << 17;
-
 int AxisOf(const Call& call) {
   const int at = call.op->attr_table.Find("axis");
   if (at < 0) return -1;
@@ -153,15 +150,7 @@ void PreparedProgram::LearnChain(Stretch of, size_t first, Frame& frame,
         return std::find(read.begin(), read.end(), slot) != read.end();
       });
   chain.views.clear();
-  for (const ChainSegment& s : chain.segments) {
-    ChainSegment::Views& views = chain.views.emplace_back(s);
-    if (s.scratch_bytes == 0) continue;
-    // The chains of a run share it, one after the other.
-    Ref<Storage>& memory = frame.blocks;
-    if (!memory || memory->bytes() < static_cast<size_t>(s.scratch_bytes))
-      memory = Storage::Make(CPUPlace(), std::max<int64_t>(s.scratch_bytes, kScratch));
-    views.scratch = memory;
-  }
+  for (const ChainSegment& s : chain.segments) chain.views.emplace_back(s);
 }
 
 // Memory of results, then the blocks.

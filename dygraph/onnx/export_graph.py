@@ -16,6 +16,7 @@ import functools
 import numpy as np
 
 from dygraph import _core
+from dygraph.inspect.shown import Shown
 from dygraph.onnx import export_fold
 from dygraph.onnx.package import TensorProto, helper, numpy_helper
 
@@ -64,7 +65,7 @@ def type_of(dtype):
     return getattr(TensorProto, _TYPES[str(dtype)])
 
 
-class Model:
+class Model(Shown):
     """What all blocks of a model share."""
 
     def __init__(self, opset, read_weight=None):
@@ -110,7 +111,7 @@ class Model:
         return [numpy_helper.from_array(a, n) for n, a in self.constants.items() if n in used]
 
 
-class Block:
+class Block(Shown):
     """Nodes in order, and the values of a program's variables at this point."""
 
     def __init__(self, model, program_block, parent=None):
@@ -174,7 +175,7 @@ def description(type):
     return _core.describe_op(type)
 
 
-class Call:
+class Call(Shown):
     """One operator of a program, and the block that its nodes go to."""
 
     def __init__(self, block, op):

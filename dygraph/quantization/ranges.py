@@ -3,13 +3,14 @@
 import numpy as np
 
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.inspect.shown import Shown
 
 __all__ = ["KL", "Histogram", "MinMax", "Percentile", "method_of"]
 
 _LEVELS = 128  # magnitudes of int8
 
 
-class Histogram:
+class Histogram(Shown):
     """Counts of |x| in equal bins from 0 on, whose width doubles when a greater number comes."""
 
     def __init__(self, bins):

@@ -1,5 +1,7 @@
 """Every operator that `export` writes: in ONNX Runtime it gives the executor's values."""
 
+import collections
+
 import pytest
 
 from dygraph.onnx.exporting import OLDEST, newest, supported
@@ -75,9 +77,18 @@ def test_the_same_with_every_size_open(cases):
 NO_KERNEL = "RoiAlign(22)", "uantizeLinear(28)"
 
 
+def some_of_each(cases):
+    """Two cases of each operator."""
+    counts = collections.Counter()
+    for case in cases:
+        counts[case.op_type] += 1
+        if counts[case.op_type] <= 2:
+            yield case
+
+
 @pytest.mark.parametrize("opset", [OLDEST, newest()])
 def test_the_oldest_and_the_newest_opset(cases, opset):
-    passed, failed, refused, _ = outcomes(cases, opset=opset)
+    passed, failed, refused, _ = outcomes(some_of_each(cases), opset=opset)
     assert not [text for text in failed if not any(part in text for part in NO_KERNEL)]
     for type, name, why in refused:
         newer = opset == OLDEST and ("needs opset" in why or "need opset" in why)
