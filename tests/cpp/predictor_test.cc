@@ -110,11 +110,12 @@ void TestThreads(const dygraph::Predictor& predictor, int runs) {
       CHECK(std::abs(answers.back()[i] - wanted[i]) < 1e-4);
   }
   std::atomic<int> wrong{0};
+  std::vector<dygraph::Context> contexts;
+  for (int n = 0; n < 8; ++n) contexts.push_back(n % 2 ? first.clone() : predictor.context());
   std::vector<std::thread> threads;
   for (int n = 0; n < 8; ++n) {
     threads.emplace_back([&, n] {
-      dygraph::Context mine = n % 2 ? first.clone() : predictor.context();
-      for (int i = 0; i < runs; ++i) wrong += Answer(&mine, batches[n]) != answers[n];
+      for (int i = 0; i < runs; ++i) wrong += Answer(&contexts[n], batches[n]) != answers[n];
     });
   }
   for (std::thread& thread : threads) thread.join();
