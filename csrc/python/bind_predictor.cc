@@ -18,6 +18,7 @@
 #include "python/errors.h"
 #include "python/wrapper.h"
 #include "run/interpreter.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -160,7 +161,8 @@ class Input {
 
  private:
   static Tensor VariableIn(PyObject* value) {
-    const Variable& v = VarOf(value);
+    Variable& v = VarOf(value);
+    CurrentThread().OnRead(v, "a feed");
     ENFORCE(v.value().is_tensor() && !v.symbolic() && v.value().tensor().has_data(),
             InvalidArgument,
             "Predictor.run: an input must be an array or a Variable that holds a "

@@ -102,10 +102,11 @@ void ScopeArray::Append(Value next) const { WriteElement(var, name, size(), next
 
 Value ValueFromPython(py::handle o, DType dtype) {
   if (IsVariable(o.ptr())) {
-    const Variable& variable = VarOf(o.ptr());
+    Variable& variable = VarOf(o.ptr());
     ENFORCE(!variable.symbolic(), Type,
             "a value is taken from an array or an eager Variable, got a variable of a program, "
             "which has none");
+    CurrentThread().OnRead(variable, "a feed");
     return variable.value();
   }
   if (py::isinstance<ScopeVariable>(o)) return o.cast<const ScopeVariable&>().value();

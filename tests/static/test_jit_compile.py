@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import nn
+from dygraph import nn, static
 from dygraph import ops as F
 
 ROWS = np.linspace(-1, 1, 20, dtype="float32").reshape(5, 4)
@@ -298,3 +298,27 @@ def test_wrong_arguments():
         dygraph.jit.compile(abs, size=0)
     with pytest.raises(RuntimeError, match="called three times"):
         dygraph.jit.compile(reads).program  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", ["TracedLayer", "Predictor", "Executor"])
+def test_another_program_inside_is_refused(kind, tmp_path):
+    """Its result would be a constant of the recorded one."""
+    linear = nn.Linear(3, 2)
+    traced = dygraph.jit.trace(linear, [dygraph.ones([4, 3])])[1]
+    traced.save_inference_model(tmp_path)
+    predictor = dygraph.inference.Predictor(tmp_path)
+    scope = static.Scope()
+    program, (feed,), fetches = static.load_inference_model(str(tmp_path), scope=scope)
+    run = {
+        "TracedLayer": traced,
+        "Predictor": lambda x: predictor.run([x], return_numpy=False)[0],
+        "Executor": lambda x: static.Executor().run(
+            program, {feed: x}, fetches, scope=scope, return_numpy=False
+        )[0],
+    }[kind]
+    step = dygraph.jit.compile(lambda x: run(x) * 2.0)
+    x = dygraph.ones([4, 3])
+    with dygraph.no_grad():
+        np.testing.assert_array_equal(step(x).numpy(), linear(x).numpy() * 2)
+        with pytest.raises(RuntimeError, match="a feed of a value that is being recorded"):
+            step(x)
