@@ -14,9 +14,10 @@ import sys
 import tempfile
 
 import networks
-import onnx_models
 import peer
 import report
+
+import onnx_models
 
 # name: (network, batch, most of ONNX Runtime's time, most of the Executor's)
 CASES = {

@@ -20,9 +20,10 @@ from pathlib import Path
 
 import executor as programs
 import networks
-import onnx_models
 import peer
 import report
+
+import onnx_models
 
 # The part of ONNX Runtime's time that each may take.
 SHARES = {"MLP": 0.6, "LeNet": 0.8, "ResNet-50": 0.95, "BERT-base": 0.85}
