@@ -55,7 +55,6 @@ PUBLIC_MODULES = set(
     "initializer linalg memory metrics nets notebook ops profiler reader regularizer "
     "safetensors signal special text unique_name".split()
 )
-)
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")
 ATTRIBUTE_MACROS = re.compile(r"DYGRAPH_\w+|REGISTER_\w+")
