@@ -382,8 +382,8 @@ class Predictor:
         >>> [entry["operator"] for entry in predictor.profile()["operators"]]
         ['exp']
         """
-        told = _core.context_profile(self._number, not as_text)
-        return told if as_text else json.loads(told)
+        report = _core.context_profile(self._number, not as_text)
+        return report if as_text else json.loads(report)
 
     def save(self, path):
         """Write the model, after its passes, as one file.

@@ -254,10 +254,8 @@ Dims BlockDims(int64_t rows, const Dims& row) {
 ChainMeta::ChainMeta(const Value& value) {
   if (!value.is_tensor()) return;
   const Tensor& t = value.tensor();
-  usual = t.has_data() && !t.lod() && t.place() == CPUPlace();
-  dims = t.dims();
-  dtype = t.dtype();
-  layout = t.layout();
+  static_cast<Form&>(*this) = Form(t);
+  usual = has_data && !t.lod() && t.place() == CPUPlace();
 }
 
 std::vector<ChainSegment> FindSegments(const std::vector<ChainCall>& calls,

@@ -7,17 +7,15 @@
 #include <functional>
 #include <vector>
 
+#include "execute/form.h"
 #include "op/kernel.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
 
-// Of a value as a run saw it; `usual` if it was a tensor in host memory without levels of detail.
-struct ChainMeta {
+// A value as a run saw it; `usual` if it was a tensor in host memory without levels of detail.
+struct ChainMeta : Form {
   bool usual = false;
-  Dims dims;
-  DType dtype = DType::kUnset;
-  Layout layout = Layout::kPlain;
 
   ChainMeta() = default;
   explicit ChainMeta(const Value& value);

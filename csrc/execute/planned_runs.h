@@ -8,28 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "execute/form.h"
 #include "run/run.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
-
-// What a kernel was chosen by and an arena is planned for.
-struct Form {
-  Dims dims;
-  DType dtype = DType::kUnset;
-  Layout layout = Layout::kPlain;
-  bool has_data = false;  // else a shape that is read alone
-
-  Form() = default;
-  explicit Form(const Tensor& t)
-      : dims(t.dims()), dtype(t.dtype()), layout(t.layout()), has_data(t.has_data()) {}
-  bool Fits(const Value& v) const {
-    if (!v.is_tensor()) return false;
-    const Tensor& t = v.tensor();
-    return t.dims() == dims && t.dtype() == dtype && t.layout() == layout &&
-           t.has_data() == has_data && !t.lod();
-  }
-};
 
 // A part of an arena that is in use from operator `first` to operator `last`.
 struct Lifetime {

@@ -68,10 +68,7 @@ bool PreparedProgram::RunChain(Stretch of, size_t first, Frame& frame, RandomStr
   for (size_t k = 0; k < chain.inputs.size(); ++k) {
     const Value& value = *frame.values[chain.inputs[k]];
     ChainMeta& known = chain.metas[k];
-    const Tensor* t = value.is_tensor() ? &value.tensor() : nullptr;
-    if (t && known.usual && t->has_data() && !t->lod() && t->dtype() == known.dtype &&
-        t->layout() == known.layout && t->dims() == known.dims)
-      continue;
+    if (known.usual && known.Fits(value)) continue;
     const ChainMeta now(value);
     met &= !now.usual && now == known;
     known = now;

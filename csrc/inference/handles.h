@@ -1,5 +1,5 @@
-// Handles of the C interface: numbers that look like pointers. One that was closed, or that never
-// was one, is told apart from those that are open.
+// Handles of the C interface: numbers that look like pointers. A lookup recognises handles
+// that are closed and pointers that never were handles.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ def paddings(c, axes):
 
 
 def window(c, axes):
-    """The attributes that Conv and its kin share."""
+    """The attributes that all convolutions of ONNX have."""
     dilations = list(c.attr("dilations"))
     found = {"strides": list(c.attr("strides")), "group": int(c.attr("groups"))}
     if c.attr("padding_algorithm") == "SAME":

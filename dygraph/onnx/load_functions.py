@@ -65,7 +65,7 @@ def _plain(domain, name, opset):
 
 
 def _read(proto, opsets):
-    """A body of ONNX's own; those by context leave out what computes outputs that nobody reads."""
+    """A function of ONNX itself; without nodes whose results are unused, if the node builds it."""
     function = load_file.Reader(None).function(proto, opsets, whole=False)
     for domain, version in opsets.items():
         function.opsets.setdefault(domain, version)

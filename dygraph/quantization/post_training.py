@@ -235,7 +235,7 @@ class _Rewriting:
         """The operator before `op`; the name of its result."""
         inputs["ZeroPoint"] = [self.zero()]
         outputs = {"Y": [name]}
-        for slot in ("OutState", "OutAccum", "OutScale"):  # nobody reads them
+        for slot in ("OutState", "OutAccum", "OutScale"):  # required, but unused
             unread = self.free(f"{name}.{slot}")
             outputs[slot] = [self.block.create_var(name=unread, shape=[1], dtype="float32").name]
         attrs = {"quant_axis": axis, "bit_length": bits, "is_test": True}

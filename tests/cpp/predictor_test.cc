@@ -1,6 +1,8 @@
 // The predictor through its C++ face: eight threads at eight batch sizes give the bits of one.
 #include "inference/predictor.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -61,8 +63,9 @@ std::string SaveModel() {
       t.mutable_data<float>()[i] = static_cast<float>(i * 37 % 101) / 101 - 0.5f;
     scope->Var(name).Set(dygraph::Value(std::move(t)));
   }
-  char folder[] = "/tmp/predictor_testXXXXXX";
-  if (!mkdtemp(folder)) std::abort();
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("predictor_test." + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
   SaveInferenceModel(folder, program, *scope);
   return folder;
 }

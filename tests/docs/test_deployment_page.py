@@ -25,6 +25,6 @@ def test_a_reader_gets_the_numbers_of_python_in_c(tmp_path):
     run([sys.executable, "-c", python], tmp_path)
     (tmp_path / "net.c").write_text(program)
     shell = plugins.blocks(TEXT, "sh")[0].replace("python -c", f"{sys.executable} -c")
-    told = run(["bash", "-ec", shell + "\n./net"], tmp_path, env={**os.environ})
+    output = run(["bash", "-ec", shell + "\n./net"], tmp_path, env={**os.environ})
     wanted = inference.Predictor(tmp_path / "model").run([np.ones((1, 4), "float32")])[0][0]
-    np.testing.assert_allclose([float(n) for n in told.split()], wanted, rtol=1e-5)
+    np.testing.assert_allclose([float(n) for n in output.split()], wanted, rtol=1e-5)

@@ -28,8 +28,8 @@ def flags():
 
 @pytest.fixture(scope="module")
 def models():
-    told = run(sys.executable, DEPLOY / "train.py", env={**os.environ, "OMP_NUM_THREADS": "1"})
-    right = float(told.split("digits right: ")[1].split()[0])
+    output = run(sys.executable, DEPLOY / "train.py", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    right = float(output.split("digits right: ")[1].split()[0])
     assert right > 0.95
     return OUT
 
@@ -46,9 +46,10 @@ def built(tmp_path_factory):
 def test_c_and_python_read_scans(models, built):
     for digit in range(10):
         scan = models / f"{digit}.pgm"
-        told = run(built / "digits", models / "digits.dygraph", scan)
-        assert told.split()[0] == str(digit)
-        assert run(sys.executable, DEPLOY / "digits.py", scan) == told if digit == 7 else True
+        output = run(built / "digits", models / "digits.dygraph", scan)
+        assert output.split()[0] == str(digit)
+        if digit == 7:  # Python starts slowly
+            assert run(sys.executable, DEPLOY / "digits.py", scan) == output
     done = subprocess.run(
         [built / "digits", models / "words.txt", models / "7.pgm"], capture_output=True, text=True
     )
@@ -57,8 +58,8 @@ def test_c_and_python_read_scans(models, built):
 
 def test_cpp_reads_sentences(models, built):
     sentences = ["the film was good", "the end was not very clever", "the music was not bad"]
-    told = run(built / "opinions", models / "opinions.dygraph", models / "words.txt", *sentences)
-    assert [line.split(":")[0] for line in told.splitlines()] == ["praise", "blame", "praise"]
+    output = run(built / "opinions", models / "opinions.dygraph", models / "words.txt", *sentences)
+    assert [line.split(":")[0] for line in output.splitlines()] == ["praise", "blame", "praise"]
 
 
 def test_cmake_finds_the_package(models, tmp_path):

@@ -252,13 +252,13 @@ def test_profile(tmp_path):
     predictor.start_profile()
     for _ in range(3):
         predictor.run([np.array([5])])
-    told = predictor.profile()
-    calls = {entry["operator"]: entry["calls"] for entry in told["operators"]}
-    assert told["runs"] == 3 and calls["while"] == 3 and calls["increment"] == 15
-    inner = [entry for entry in told["operators"] if entry["block"] == 1]
-    outer = next(entry for entry in told["operators"] if entry["operator"] == "while")
+    profile = predictor.profile()
+    calls = {entry["operator"]: entry["calls"] for entry in profile["operators"]}
+    assert profile["runs"] == 3 and calls["while"] == 3 and calls["increment"] == 15
+    inner = [entry for entry in profile["operators"] if entry["block"] == 1]
+    outer = next(entry for entry in profile["operators"] if entry["operator"] == "while")
     assert sum(entry["milliseconds"] for entry in inner) <= outer["milliseconds"]
-    assert outer["milliseconds"] <= told["milliseconds"]
+    assert outer["milliseconds"] <= profile["milliseconds"]
     assert predictor.profile(as_text=True).startswith("3 runs of ")
     predictor.stop_profile()
     predictor.run([np.array([5])])

@@ -1,7 +1,5 @@
 """Operators of a compiled program beside each other: overlapping events, equal bits."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -40,7 +38,6 @@ def overlap(events):
     return slow[1][0] < slow[0][1]
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core runs one operator at a time")
 def test_independent_slow_operators_overlap(two_threads):
     main, total = two_slow_ones()
     executor, overlapping = static.Executor(), False
