@@ -104,6 +104,7 @@ _LAZY = {
     "checkpoint": "",
     "codegen": "",
     "dataset": "",
+    "distributed": "",
     "distribution": "",
     "fft": "",
     "geometric": "",

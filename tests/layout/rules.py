@@ -47,7 +47,7 @@ CIRCLES = [
 ]
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
 PYTHON_ROOMS = set(
-    "autograd codegen core dataset fluid functions inspect io jit lr nn onnx optimizer "
+    "autograd codegen core dataset distributed fluid functions inspect io jit lr nn onnx optimizer "
     "quantization saving stubs training vision".split()
 )
 PUBLIC_MODULES = set(

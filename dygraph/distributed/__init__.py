@@ -1,0 +1,36 @@
+"""Training on many processes and machines.
+
+`init` gives the `Comm` of all processes of a job, which exchanges values; `DataParallel` averages
+the gradients of a layer over them. Jobs are started by MPI's launchers: ``python -m
+dygraph.distributed.run -n 4 train.py`` calls ``mpiexec``. The library has no sockets and no
+launcher of its own.
+
+Examples
+--------
+>>> import dygraph
+>>> comm = dygraph.distributed.init()
+>>> comm.rank, comm.size
+(0, 1)
+"""
+
+from dygraph.core.lazily import find as _find
+from dygraph.core.lazily import names_of as _names_of
+
+_NAMES = _names_of(
+    {
+        "dygraph.distributed.comm": "Comm Message",
+        "dygraph.distributed.works": "WaitTimeoutError Work",
+        "dygraph.distributed.job": "init world",
+    }
+)
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name):
+    if name in _NAMES:
+        return _find(_NAMES[name], name)
+    raise AttributeError(f"module 'dygraph.distributed' has no attribute '{name}'")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,172 @@
+"""Many processes over MPI, by mpi4py. Buffers go as raw memory; mpi4py's pickling is not used."""
+
+import itertools
+import sys
+import time
+
+import numpy as np
+
+from dygraph.distributed import packets
+
+__all__ = ["Mpi"]
+
+# A message below this size goes in one piece, header and data. Data of a longer one follow with a
+# tag of their own, which the header's message carries.
+_ONE_PIECE = 1 << 16
+_TAGS = 32768  # what the standard promises
+_LONGEST = 1 << 30  # elements of one call: counts of MPI are C ints
+
+
+class Mpi:
+    """The transport of an MPI communicator: one for headers and calls, one for long data."""
+
+    name = "mpi"
+
+    def __init__(self, MPI, comm):
+        self._mpi, self._comm, self._data = MPI, comm.Dup(), comm.Dup()
+        self._ops = {"sum": MPI.SUM, "prod": MPI.PROD, "max": MPI.MAX, "min": MPI.MIN}
+        self.rank, self.size = comm.rank, comm.size
+        self._tags = itertools.count()
+
+    # Collective calls. The ranks have agreed before, so all of them are there, and a call that
+    # waits awake is short.
+
+    def start_reduce(self, array, op):
+        if array.dtype == np.float16:
+            return self._reduce_half(array, op)
+        if array.nbytes > _ONE_PIECE:
+            for part in _pieces(array):
+                self._comm.Allreduce(self._mpi.IN_PLACE, part, self._ops[op])
+            return _at_once
+        request = self._comm.Iallreduce(self._mpi.IN_PLACE, array, self._ops[op])
+        return lambda array=array: request.Test()
+
+    def _reduce_half(self, array, op):
+        wide = array.astype("float32")
+        ready = self.start_reduce(wide, op)
+
+        def done():
+            if not ready():
+                return False
+            array[...] = wide
+            return True
+
+        return done
+
+    def broadcast(self, array, root):
+        for part in _pieces(array.view("uint8") if array.ndim else array.reshape(1).view("uint8")):
+            self._comm.Bcast(part, root)
+
+    def gather(self, array, counts):
+        kind, item = np.uint8, array.dtype.itemsize
+        total = np.empty(sum(counts), array.dtype)
+        ends = np.cumsum([n * item for n in counts]).tolist()
+        begins = [0, *ends[:-1]]
+        if ends[-1] <= _LONGEST:
+            sizes = [n * item for n in counts]
+            self._comm.Allgatherv(
+                array.view(kind), [total.view(kind), (sizes, begins), self._mpi.BYTE]
+            )
+            return total
+        for rank, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            part = total.view(kind)[begin:end]
+            if rank == self.rank:
+                part[...] = array.view(kind)
+            for piece in _pieces(part):
+                self._comm.Bcast(piece, rank)
+        return total
+
+    def reduce_scatter(self, array, part, op):
+        if array.dtype == np.float16:
+            wide = np.empty(part.shape, "float32")
+            self.reduce_scatter(array.astype("float32"), wide, op)
+            part[...] = wide
+            return
+        if part.size * self.size <= _LONGEST:
+            self._comm.Reduce_scatter_block(array, part, self._ops[op])
+            return
+        whole = array.copy()
+        self.start_reduce(whole, op)()
+        rows = part.shape[0]
+        part[...] = whole[self.rank * rows : (self.rank + 1) * rows]
+
+    # Messages
+
+    def start_send(self, parts, to, tag):
+        parts = [np.frombuffer(parts[0], "uint8"), *(_bytes(p) for p in parts[1:] if p.size)]
+        length = sum(len(p) for p in parts[1:])
+        number = 0 if length <= _ONE_PIECE else 1 + next(self._tags) % (_TAGS - 1)
+        mark = np.frombuffer(number.to_bytes(4, "little"), "uint8")
+        if number == 0:
+            requests = [self._comm.Isend(np.concatenate([mark, *parts]), to, tag)]
+        else:
+            requests = [self._comm.Isend(np.concatenate([mark, parts[0]]), to, tag)]
+            for part in parts[1:]:
+                requests += [self._data.Isend(piece, to, number) for piece in _pieces(part)]
+        return lambda: self._mpi.Request.Testall(requests)
+
+    def _wanted(self, source, tag):
+        return (
+            self._mpi.ANY_SOURCE if source is None else source,
+            self._mpi.ANY_TAG if tag is None else tag,
+        )
+
+    def probe(self, source, tag):
+        status = self._mpi.Status()
+        if not self._comm.Iprobe(*self._wanted(source, tag), status):
+            return None
+        return status.Get_source(), status.Get_tag()
+
+    def match(self, source, tag):
+        status = self._mpi.Status()
+        message = self._comm.Improbe(*self._wanted(source, tag), status)
+        return (
+            None
+            if message is None
+            else (message, status.Get_source(), status.Get_count(self._mpi.BYTE))
+        )
+
+    def receive(self, found):
+        message, source, count = found
+        first = np.empty(count, "uint8")
+        message.Recv(first)
+        number = int.from_bytes(first[:4].tobytes(), "little")
+        head = packets.read_header(first[4:].tobytes(), source)
+        if number == 0:
+            return packets.opened(head, first[4 + packets.HEADER_BYTES :].copy())
+        data = np.empty(head.payload, "uint8")
+        rows = 8 * head.shape[0] if head.kind == packets.ROWS else 0
+        for part in (data[:rows], data[rows:]):
+            for piece in _pieces(part):
+                self._data.Recv(piece, source, number)
+        return packets.opened(head, data)
+
+    # The group
+
+    def duplicate(self):
+        return Mpi(self._mpi, self._comm)
+
+    def split(self, color, key):
+        part = self._comm.Split(color, key)
+        try:
+            return Mpi(self._mpi, part)
+        finally:
+            part.Free()
+
+    def abort(self, text, code):
+        print(f"rank {self.rank} of {self.size}: {text}", file=sys.stderr, flush=True)
+        time.sleep(0.05)  # mpiexec forwards the text before it ends the job
+        self._mpi.COMM_WORLD.Abort(code)
+
+
+def _at_once():
+    return True
+
+
+def _bytes(array):
+    return array.reshape(-1).view("uint8")
+
+
+def _pieces(array):
+    flat = array.reshape(-1)
+    return [flat[i : i + _LONGEST] for i in range(0, flat.size, _LONGEST)]

@@ -1,0 +1,73 @@
+"""Waiting without burning a core, and results that arrive later."""
+
+import time
+
+from dygraph.errors import DygraphError
+from dygraph.inspect.shown import Shown
+
+__all__ = ["Work", "WaitTimeoutError", "wait_for"]
+
+_AWAKE = 1e-4  # seconds of waiting before the first sleep
+_LONGEST_SLEEP = 1e-3
+
+
+class WaitTimeoutError(DygraphError, TimeoutError):
+    """A rank waited longer than the limit of `init` for another one.
+
+    >>> import dygraph
+    >>> issubclass(dygraph.distributed.WaitTimeoutError, TimeoutError)
+    True
+    """
+
+
+def wait_for(ready, what, limit=None):
+    """Call `ready` until it returns a true value, and return that.
+
+    The wait is awake for 0.1 ms, then it sleeps between the calls, a twentieth of the time waited
+    and at most 1 ms: a rank that waits leaves its core to others, and Ctrl-C interrupts it.
+
+    Raises
+    ------
+    WaitTimeoutError
+        After `limit` seconds.
+    """
+    begin = time.perf_counter()
+    while not (result := ready()):
+        waited = time.perf_counter() - begin
+        if limit is not None and waited > limit:
+            raise WaitTimeoutError(
+                f"{what}: another rank must arrive within {limit:g} s; it is dead, slow, or makes "
+                "other calls. dygraph.distributed.init(timeout=seconds) sets the limit"
+            )
+        if waited > _AWAKE:
+            time.sleep(min(_LONGEST_SLEEP, waited / 20))
+    return result
+
+
+class Work(Shown):
+    """A call that goes on beside the computation: the result of a call with ``wait=False``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> comm = dygraph.distributed.init("local")
+    >>> work = comm.all_reduce(dygraph.ones([2]), wait=False)
+    >>> work.wait().tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, ready, finish, what, limit=None):
+        self._ready, self._finish, self._what, self._limit = ready, finish, what, limit
+        self._result = None
+
+    def done(self):
+        """Whether `wait` would return at once."""
+        return self._ready is None or bool(self._ready())
+
+    def wait(self):
+        """Wait for the other ranks; the result of the call, which is also in its value."""
+        if self._ready is not None:
+            wait_for(self._ready, self._what, self._limit)
+            self._result = self._finish()
+            self._ready = self._finish = None
+        return self._result
