@@ -1,5 +1,7 @@
 """`Comm`: a group of processes that exchange values."""
 
+import collections
+import functools
 import zlib
 
 import numpy as np
@@ -66,6 +68,7 @@ class Comm(Shown):
 
     def __init__(self, transport, timeout=None):
         self._transport, self._timeout = transport, timeout
+        self._turns = collections.deque()  # calls whose data do not move yet, in order
         self.rank, self.size, self.backend = transport.rank, transport.size, transport.name
 
     def __repr__(self):
@@ -405,36 +408,36 @@ class Comm(Shown):
         return packets.closed(value, name)
 
     def _start(self, signature, start, finish):
-        agreed = self._start_agreeing(signature)
-        state = {"ready": None}
-
-        def ready():
-            if state["ready"] is None:
-                if not agreed():
-                    return False
-                state["ready"] = start()
-            return state["ready"]()
-
-        return Work(ready, finish, signature, self._timeout)
+        return Work(self._take_turn(signature, start), finish, signature, self._timeout)
 
     def _agree(self, signature):
-        """Wait for all ranks and compare what they call."""
-        wait_for(self._start_agreeing(signature), signature, self._timeout)
+        """Wait until all ranks make this call and the data of all earlier ones move."""
+        wait_for(self._take_turn(signature, lambda: _at_once), signature, self._timeout)
 
-    def _start_agreeing(self, signature):
-        """A function that says whether all ranks have come; raises if they make other calls."""
-        number = zlib.crc32(signature.encode())
-        pair = np.array([number, -number], "int64")
-        arrived = self._transport.start_reduce(pair, "max")
+    def _take_turn(self, signature, start):
+        """A function that says whether a call is done: `start` runs once all ranks have come.
+
+        Data move in the order of the calls, in whatever order a rank waits for them.
+        """
+        turn = _Turn(signature, start, self._transport)
+        self._turns.append(turn)
 
         def ready():
-            if not arrived():
-                return False
-            if pair[0] != -pair[1]:
-                self._disagree(signature)
-            return True
+            while turn.ready is None:
+                if not self._turns[0].agreed():
+                    return False
+                self._begin(self._turns.popleft())
+            return turn.ready()
 
         return ready
+
+    def _begin(self, turn):
+        try:
+            if turn.differs():
+                self._disagree(turn.signature)
+            turn.ready = turn.start()
+        except Exception as error:  # raised where its own result is asked for
+            turn.ready = functools.partial(_raise, error)
 
     def _disagree(self, signature):
         text = np.frombuffer(signature.encode(), "uint8")
@@ -451,6 +454,27 @@ class Comm(Shown):
         """The numbers that the ranks give, a list of int."""
         own = np.array([count], "int64")
         return self._transport.gather(own, [1] * self.size).tolist()
+
+
+class _Turn:
+    """A call that waits for the other ranks: `agreed` once all have sent what they call."""
+
+    def __init__(self, signature, start, transport):
+        number = zlib.crc32(signature.encode())
+        self._pair = np.array([number, -number], "int64")
+        self.signature, self.start, self.ready = signature, start, None
+        self.agreed = transport.start_agreeing(self._pair)
+
+    def differs(self):
+        return self._pair[0] != -self._pair[1]
+
+
+def _at_once():
+    return True
+
+
+def _raise(error):
+    raise error
 
 
 def _check_arithmetic(packet, op):

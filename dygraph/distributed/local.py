@@ -21,6 +21,9 @@ class Local:
     def start_reduce(self, array, op):
         return _at_once
 
+    def start_agreeing(self, pair):
+        return _at_once
+
     def broadcast(self, array, root):
         pass
 

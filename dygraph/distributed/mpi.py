@@ -18,18 +18,25 @@ _LONGEST = 1 << 30  # elements of one call: counts of MPI are C ints
 
 
 class Mpi:
-    """The transport of an MPI communicator: one for headers and calls, one for long data."""
+    """The transport of an MPI communicator: copies of it for calls and headers, for long data, and
+    for what the ranks agree on, so that the order of one kind does not depend on the others.
+    """
 
     name = "mpi"
 
     def __init__(self, MPI, comm):
-        self._mpi, self._comm, self._data = MPI, comm.Dup(), comm.Dup()
+        self._mpi = MPI
+        self._comm, self._data, self._turns = comm.Dup(), comm.Dup(), comm.Dup()
         self._ops = {"sum": MPI.SUM, "prod": MPI.PROD, "max": MPI.MAX, "min": MPI.MIN}
         self.rank, self.size = comm.rank, comm.size
         self._tags = itertools.count()
 
     # Collective calls. The ranks have agreed before, so all of them are there, and a call that
     # waits awake is short.
+
+    def start_agreeing(self, pair):
+        request = self._turns.Iallreduce(self._mpi.IN_PLACE, pair, self._ops["max"])
+        return lambda: request.Test()
 
     def start_reduce(self, array, op):
         if array.dtype == np.float16:

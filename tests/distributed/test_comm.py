@@ -146,6 +146,33 @@ def test_ranks_that_make_different_calls_raise_on_all_and_go_on(tmp_path):
         assert (got["half"], got["halves"]) == ((1, [1]) if rank == 1 else (2, [2]))
 
 
+ORDER = """
+arrays = [np.full(n, comm.rank + 1.0) for n in (3, 40_000, 5, 40_000)]
+works = [comm.all_reduce(a, wait=False) for a in arrays]
+if comm.rank == 0:
+    works.reverse()  # waits for the last one first
+if comm.rank == 1:
+    works[0].done()
+comm.barrier()
+gathered = comm.all_gather(np.ones(comm.rank + 1))
+for work in works:
+    work.wait()
+bad = comm.all_reduce(np.zeros(comm.rank + 1), wait=False)
+good = comm.all_reduce(np.ones(2), wait=False)
+result = [[a.min(), a.max()] for a in arrays] + [good.wait().tolist()]
+try:
+    bad.wait()
+except dygraph.errors.InvalidArgumentError:
+    result.append("raised")
+"""
+
+
+def test_data_move_in_the_order_of_the_calls(tmp_path):
+    job = start_job(3, ORDER, tmp_path)
+    assert job.code == 0, job.err
+    assert job.results == [[[6.0, 6.0]] * 4 + [[3.0, 3.0], "raised"]] * 3
+
+
 def test_a_call_that_waits_longer_than_the_limit_raises(tmp_path):
     script = """
     import time
