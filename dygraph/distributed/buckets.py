@@ -73,9 +73,7 @@ class Bucket:
         skip = -room.ctypes.data % _ALIGNED
         array = room[skip : skip + self.count * self.stored.itemsize].view(self.stored)
         self.array, self.flags = array, array[self.flags_begin :]
-        self._views = [
-            array[s.begin : s.begin + s.size].reshape(s.shape) for s in self.slots
-        ]
+        self._views = [array[s.begin : s.begin + s.size].reshape(s.shape) for s in self.slots]
         self._alone = sys.getrefcount(room)
         self._room = room
 
@@ -99,7 +97,7 @@ class Bucket:
             np.multiply(_array_of(gradient), self.stored.type(factor), out=view)
             self.flags[slot.index] = 1
             if self.dtype != "bfloat16":
-                slot.parameter.grad = from_dlpack(view[...])
+                _core.become(gradient, from_dlpack(view[...]))
         slot.taken = True
         self.missing -= 1
 
@@ -129,7 +127,7 @@ class Bucket:
             return  # no rank has one
         view = self._views[slot.index]
         if self.dtype == "bfloat16":
-            slot.parameter.grad = _core.to_variable(view, None, "bfloat16")
+            _set(slot.parameter, _core.to_variable(view, None, "bfloat16"))
         elif slot.parameter.grad is None:
             slot.parameter.grad = from_dlpack(view[...])
 
@@ -154,6 +152,14 @@ def in_buckets(slots, first_bytes, most_bytes):
     for members in open_slots.values():
         buckets.append(Bucket(len(buckets), members))
     return buckets
+
+
+def _set(parameter, gradient):
+    """Write into the gradient that there is: who holds it sees the new one, as after any pass."""
+    if parameter.grad is None:
+        parameter.grad = gradient
+    else:
+        _core.become(parameter.grad, gradient)
 
 
 def _array_of(gradient):

@@ -8,19 +8,19 @@ __all__ = ["reduce", "rounded", "widened"]
 _TAG = 32001
 
 
-def rounded(array, out=None):
-    """float32 as the upper 16 bits, rounded to the nearest, ties to even; NaN stays NaN."""
+def rounded(array):
+    """float32 as the upper 16 bits, int16, rounded to the nearest, ties to even; NaN stays NaN."""
     bits = array.view("uint32")
     result = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("uint16")
     odd = np.isnan(array)
     if odd.any():
         result[odd] = (bits[odd] >> 16) | 0x40
-    return result
+    return result.view("int16")
 
 
 def widened(bits):
     """The float32 of upper halves."""
-    return (bits.astype("uint32") << 16).view("float32")
+    return (bits.view("uint16").astype("uint32") << 16).view("float32")
 
 
 def reduce(comm, array):
