@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 __all__ = ["reduce", "rounded", "widened"]
 
 _TAG = 32001

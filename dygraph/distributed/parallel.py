@@ -1,4 +1,4 @@
-"""`DataParallel`: one layer on many ranks, each with its part of the batch; Fluid's names for it."""
+"""`DataParallel`: one layer on many ranks, each with its part of the batch; Fluid's names."""
 
 import contextlib
 import os

@@ -191,7 +191,9 @@ class Reducer:
             if getattr(sub, "_is_sparse", False)
             for p in sub._parameters.values()
         }
-        is_rows = [bool(k) or id(s.parameter) in sparse for k, s in zip(kinds, self.slots)]
+        is_rows = [
+            bool(k) or id(s.parameter) in sparse for k, s in zip(kinds, self.slots, strict=True)
+        ]
         self.rows = [s for s, rows in zip(self.slots, is_rows, strict=True) if rows]
         dense = [s for s, rows in zip(self.slots, is_rows, strict=True) if not rows]
         self.buckets = in_buckets(dense, self.options.first_bytes, self.options.bucket_bytes)

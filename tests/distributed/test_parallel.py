@@ -318,17 +318,17 @@ trace = distributed.chrome_trace(profile, "trace.json" if rank == 0 else None)
 result["trace"] = trace is not None
 comm.barrier()
 
+def fail(g):
+    1 / 0
+w = variable([[1.0, 1.0]])
+w.stop_gradient = False
+w.register_hook(fail)  # older than the parameters: its gradient comes last
 last = dygraph.DataParallel(nn.Linear(2, 1))
 with contextlib.suppress(ZeroDivisionError):
     y = last(one)
     y.register_hook(lambda g: 1 / 0)
     y.sum().backward()
 result["hook failed before"] = error(last, one)  # no gradient was complete, so nothing is lost
-def fail(g):
-    1 / 0
-y = last(one)
-w = dygraph.to_variable([[1.0, 1.0]]); w.stop_gradient = False
-w.register_hook(fail)
 with contextlib.suppress(ZeroDivisionError):
     last(w).sum().backward()
 result["after a failure"] = error(last, one)
@@ -363,11 +363,10 @@ def test_options_and_refusals(tmp_path):
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert names == {0: "rank 0", 1: "rank 1"}
     for rank in (0, 1):
-        own = {e["name"]: e for e in events if e["pid"] == rank and e["ph"] == "X"}
-        assert {"matmul_v2", "bucket 0: waiting", "bucket 0: transfer"} <= own.keys() or {
-            "bucket 0: waiting", "bucket 0: transfer"
-        } <= own.keys()  # fmt: skip
-    # A transfer ends on both ranks before either begins to wait for something else: clocks agree.
+        own = [e for e in events if e["pid"] == rank and e["ph"] == "X"]
+        assert {"bucket 0: waiting", "bucket 0: transfer"} <= {e["name"] for e in own}
+        assert any(e["cat"] != "range" for e in own)  # operators
+    # Both ranks end their waiting when the last one arrives, so this compares their clocks.
     ends = [e["ts"] + e["dur"] for e in events if e["name"] == "bucket 0: waiting"]
     assert len(ends) == 2 and abs(ends[0] - ends[1]) < 50_000  # microseconds
 
