@@ -91,8 +91,9 @@ class OurRanks:
         self.comm.barrier()
 
     def trained(self, make):
-        import dygraph
         import ours
+
+        import dygraph
 
         if self.size > 1:
             networks.data = half_of(DATA, self.rank)
@@ -108,9 +109,7 @@ class OurRanks:
 
         array = self.np.ones(REDUCED // 4, "float32")
         world = MPI.COMM_WORLD
-        return timed(
-            lambda: world.Allreduce(MPI.IN_PLACE, array, MPI.MAX), self.begin, self.mean
-        )
+        return timed(lambda: world.Allreduce(MPI.IN_PLACE, array, MPI.MAX), self.begin, self.mean)
 
     def cases(self):
         found = {name: functools.partial(self.trained, make) for name, (make, _) in ROWS.items()}
@@ -198,8 +197,9 @@ def follow(ranks, cases, names):
 
 def alone(make, wrapped):
     """run(n) of one process."""
-    import dygraph
     import ours
+
+    import dygraph
 
     step, given, _ = ours.step_and_network(make(), dygraph.DataParallel if wrapped else None)
     return timed(lambda: step(*given), lambda: None, lambda losses: losses)
