@@ -196,12 +196,14 @@ class DataParallel(Layer):
         Send float32 gradients in half the bytes: each is rounded to 8 bits of mantissa before and
         after the sum.
     check_every : int
-        Compare the values of all parameters between the ranks at every so-manieth forward call
-        that is recorded, as `compare` does; 0: never.
+        Compare the values of all parameters between the ranks at every `check_every`-th
+        forward call that is recorded, as `compare` does; 0: never.
     find_unused_parameters, gradient_as_bucket_view, static_graph, init_sync : bool
         torch's, without effect: a parameter that a rank leaves out always counts as zero there,
         and one that all leave out keeps ``grad`` None; gradients always are views of buckets that
         nobody can see change; ``init_sync`` must be True.
+    **torchs
+        torch's other arguments: None, or they raise and say what to write here.
 
     Raises
     ------
