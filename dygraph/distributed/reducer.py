@@ -46,6 +46,8 @@ class Reducer:
         self.expected = False  # a forward call was recorded, and no round followed
         self.opened, self.last, self.next = False, None, 0
         self.step, self.round, self._forwards = 0, 0, 0
+        self.has_buffers = options.broadcast_buffers and any(True for _ in layer.named_buffers())
+        self.sent_buffers = []
         self.rows_time, self.buffers_time = _Times(), _Times()
         self.jobs = Jobs("dygraph gradients")
         self._handles = []
@@ -125,7 +127,7 @@ class Reducer:
             slot.reached = slot.taken = False
         for bucket in self.buckets or ():
             bucket.open()
-        if self.options.broadcast_buffers:
+        if self.has_buffers:
             self._send_buffers()
 
     def _send(self, wake=True):
@@ -237,8 +239,6 @@ class Reducer:
 
     def _send_buffers(self):
         self.sent_buffers = buffers = [b for _, b in self.layer.named_buffers()]
-        if not buffers:
-            return
         packed = self.packed = np.concatenate([_bytes(b) for b in buffers])
         signature = f"buffers of {packed.nbytes} bytes, {self._when()}"
 
@@ -252,7 +252,7 @@ class Reducer:
         self.jobs.add(send, wake=bool(self.buckets))
 
     def _take_buffers(self):
-        if self.options.broadcast_buffers and self.sent_buffers and self.comm.rank:
+        if self.sent_buffers and self.comm.rank:
             _unpack(self.packed, self.sent_buffers)
 
     # Calls of the user ----------------------------------------------------------------------------
