@@ -363,7 +363,7 @@ def _leave(jobs, handles, end, step):
 def _traced():
     return UnimplementedError(
         "DataParallel: a traced or compiled step has no calls among ranks, so it cannot hold "
-        "DataParallel. Compile the layer inside: DataParallel(dygraph.jit.to_static(layer))"
+        "DataParallel. Decorate the forward() of the layer inside with @dygraph.jit.to_static"
     )
 
 

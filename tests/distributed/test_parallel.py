@@ -170,6 +170,28 @@ handle.remove()
 result["hooked"] = grads()[2]
 model.clear_gradients()
 
+class Parts(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (nn.Linear(2, 2, bias_attr=False) for _ in range(2))
+        for layer in (self.first, self.second):
+            layer.weight.set_value(np.eye(2, dtype="float32"))
+    @dygraph.jit.to_static
+    def program(self, x):
+        return self.first(x)
+    def forward(self, x):
+        return dygraph.recompute(self.second, self.program(x))
+parts = dygraph.DataParallel(Parts())
+parts(variable([[rank + 1.0, 0.0]])).sum().backward()
+result["parts"] = [p.grad[0].tolist() for p in parts.parameters()]
+
+import gc
+from dygraph.autograd import passes
+ends = len(passes.ends)
+del parts
+gc.collect()
+result["left"] = ends - len(passes.ends)
+
 (g,) = dygraph.grad(model(lambda n: n.a * rank).sum(), net.a)
 result["grad()"] = [g.tolist(), net.a.grad is None]
 penalty = dygraph.grad(model(lambda n: n.a * n.a * rank).sum(), net.a, create_graph=True)[0]
@@ -248,6 +270,9 @@ def test_gradients(size, tmp_path):
         both[0] += 1 / size
         np.testing.assert_allclose(found["rows and dense"], both, rtol=1e-6)
         near(found["hooked"], 10 * (mean + 1))
+        for grad in found["parts"]:
+            near(grad, mean + 1)
+        assert found["left"] == 1
         assert found["grad()"] == [[rank, rank], True]
         near(found["penalty"], 8 * (ranks**2).mean())
         near(found["no loss"], 1 - mean)
@@ -347,7 +372,7 @@ def test_options_and_refusals(tmp_path):
         assert found["comm"].startswith("ArgumentTypeError: DataParallel: comm must be a Comm")
         assert "number of processes of the job, 2, got 1" in found["strategy"]
         assert "'1.weight' had stop_gradient = True" in found["unfrozen"]
-        assert "to_static(layer)" in found["compiled"]
+        assert "@dygraph.jit.to_static" in found["compiled"]
         assert "DistributeTranspiler" in found["program"]
         # Two roundings to 8 bits, before and after the sum: each a relative error of 2**-8 at most.
         error = np.abs(np.array(found["compressed"]) - found["mean"])
