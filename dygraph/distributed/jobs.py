@@ -10,16 +10,18 @@ class Jobs:
     """Functions that run one after another, on a thread of their own or on the one that waits.
 
     Whoever holds `_turn` takes the oldest function, so the order is that of `add` on every rank.
-    The first error stops all later functions; `finish` raises it.
+    The first error stops all later functions; `finish` raises it. `threaded` False: there is no
+    thread, so all functions wait for `finish`.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, threaded=True):
         self._waiting = collections.deque()
         self._turn = threading.Lock()
         self._calls = threading.Semaphore(0)
         self._ended = False
         self.error = None
-        threading.Thread(target=self._serve, name=name, daemon=True).start()
+        if threaded:
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def add(self, function, wake=True):
         """Append a function. `wake` False: nobody is woken, since `finish` follows at once."""

@@ -267,6 +267,11 @@ class DataParallel(Layer):
         self._comm_size = comm.size
         self._reducer = None
         if comm.size > 1:
+            if comm.backend != "mpi":
+                raise UnimplementedError(
+                    "DataParallel: gradients are summed in host memory, over backend 'mpi', got "
+                    f"'{comm.backend}'. Write comm=dygraph.distributed.init('mpi')"
+                )
             named = [*layers.named_parameters(), *layers.named_buffers()]
             compare_names(comm, named, "DataParallel")
             for name, value in named:

@@ -49,7 +49,7 @@ class Reducer:
         self.has_buffers = options.broadcast_buffers and any(True for _ in layer.named_buffers())
         self.sent_buffers = []
         self.rows_time, self.buffers_time = _Times(), _Times()
-        self.jobs = Jobs("dygraph gradients")
+        self.jobs = Jobs("dygraph gradients", comm._transport.takes_threads())
         self._handles = []
         self._watch()
 
