@@ -36,9 +36,14 @@ def _count(name, default, least=0):
     return value
 
 
-def _launched_rank():
-    found = (os.environ.get(name, "") for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK"))
-    return next((int(text) for text in found if text.isdecimal()), 0)
+def _launched_rank(size):
+    """The rank that a launcher gave this process; where it told the size alone, MPI says it."""
+    if size == 1:
+        return 0
+    names = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "RANK")
+    found = (os.environ.get(name, "") for name in names)
+    given = next((int(text) for text in found if text.isdecimal()), None)
+    return init().rank if given is None else given
 
 
 class ParallelEnv(Shown):
@@ -68,7 +73,8 @@ class ParallelEnv(Shown):
 
     def __init__(self):
         self.nranks = _count("PADDLE_TRAINERS_NUM", asked_size(), 1)
-        self.local_rank = _count("PADDLE_TRAINER_ID", _launched_rank())
+        told = "PADDLE_TRAINER_ID" in os.environ
+        self.local_rank = _count("PADDLE_TRAINER_ID", 0 if told else _launched_rank(asked_size()))
         if self.local_rank >= self.nranks:
             raise InvalidArgumentError(
                 f"ParallelEnv: PADDLE_TRAINER_ID must be below PADDLE_TRAINERS_NUM {self.nranks}, "
@@ -136,12 +142,13 @@ def prepare_context(strategy=None):
     >>> net(dygraph.ones([4, 3])).shape
     (4, 2)
     """
-    size = init().size
+    comm = init()
     if strategy is None:
         env, strategy = ParallelEnv(), ParallelStrategy()
-        for name in ("nranks", "local_rank", "trainer_endpoints", "current_endpoint"):
-            setattr(strategy, name, getattr(env, name))
-    return _checked(strategy, size, "prepare_context")
+        strategy.nranks, strategy.local_rank = env.nranks, comm.rank
+        strategy.trainer_endpoints = env.trainer_endpoints
+        strategy.current_endpoint = env.current_endpoint
+    return _checked(strategy, comm.size, "prepare_context")
 
 
 class Options(typing.NamedTuple):

@@ -39,7 +39,7 @@ class Reducer:
         self.slots = [Slot(name, p) for name, p in named if not p.stop_gradient]
         self.frozen = [(name, p) for name, p in named if p.stop_gradient]
         self.ids = {id(s.parameter) for s in self.slots}
-        self.buckets, self.rows = None, []
+        self.buckets, self.rows, self.complete = None, [], False
         # Gradients are this rank's alone; they came over scale_loss, so they are summed.
         self.local, self.summing = False, False
         self.deferred, self.scaling = 0, False  # inside no_sync; this pass began at scale_loss
@@ -284,7 +284,19 @@ class Reducer:
         if self.layer.training and not self.deferred:
             self.expected = True
 
+    def _check_complete(self):
+        """No parameter was made after the hooks, as a layer does that waits for its first input."""
+        self.complete = True
+        for name, p in self.layer.named_parameters():
+            if not p.stop_gradient and id(p) not in self.ids:
+                raise PreconditionNotMetError(
+                    f"DataParallel: '{name}' was made after DataParallel, so its gradient is not "
+                    "summed over ranks. Call the layer once before DataParallel(layer)"
+                )
+
     def before_step(self, optimizer):
+        if not self.complete:
+            self._check_complete()
         if self.ids.isdisjoint(map(id, optimizer._parameters)):
             return
         self.check_alive()

@@ -311,6 +311,20 @@ result["compiled"] = error(dygraph.jit.compile(lambda x: plain(x).sum()), x)
 with dygraph.static.program_guard(dygraph.static.Program()):
     result["program"] = error(plain, dygraph.static.data("x", [-1, 3]))
 
+class Late(nn.Layer):
+    def forward(self, x):
+        if not hasattr(self, "inner"):
+            self.inner = nn.Linear(3, 1)
+        return self.inner(x)
+late = dygraph.DataParallel(Late())
+late(x).sum().backward()
+result["late"] = error(dygraph.optimizer.SGD(0.1, parameter_list=late.parameters()).step)
+del late
+env = dygraph.ParallelEnv()
+result["env"] = [env.nranks, env.local_rank]
+del os.environ["PMI_RANK"]
+result["env"] += [dygraph.ParallelEnv().local_rank]
+
 small = nn.Linear(500, 3, bias_attr=False)
 packed = dygraph.DataParallel(small, compression="bfloat16")
 values = (rng.standard_normal((size, 500, 3)) * 10.0 ** rng.integers(-9, 9, (500, 3)))
@@ -374,6 +388,8 @@ def test_options_and_refusals(tmp_path):
         assert "'1.weight' had stop_gradient = True" in found["unfrozen"]
         assert "@dygraph.jit.to_static" in found["compiled"]
         assert "DistributeTranspiler" in found["program"]
+        assert "'inner.weight' was made after DataParallel" in found["late"]
+        assert found["env"] == [2, rank, rank]
         # Two roundings to 8 bits, before and after the sum: each a relative error of 2**-8 at most.
         error = np.abs(np.array(found["compressed"]) - found["mean"])
         assert (error <= 1.01 * 2**-7 * np.array(found["magnitudes"])).all()
