@@ -125,10 +125,12 @@ def step_of(network):
     return step_and_network(network)[:2]
 
 
-def step_and_network(network):
-    """What `step_of` gives, and the layers."""
+def step_and_network(network, wrap=None):
+    """What `step_of` gives, and the layers; `wrap`, given the layers, returns those to train."""
     inputs, labels = networks.data(network)
     net = starting(network)
+    if wrap:
+        net = wrap(net)
     optimizer = optimizer_of(network, net.parameters())
     if network.lengths:
         offsets = [0, *np.cumsum(network.lengths).tolist()]

@@ -17,8 +17,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = Path(os.environ.get("DYGRAPH_BENCH_RESULTS", HERE / "results"))
 ORDER = [
     "overhead", "train", "growth", "train_busy", "train_memory", "compiled", "compiled_1",
-    "operators", "executor", "predictor", "c_file", "control_flow", "memory",
-    "startup", "build_time",
+    "operators", "executor", "predictor", "c_file", "control_flow", "distributed",
+    "memory", "startup", "build_time",
 ]  # fmt: skip
 PAGE, README = HERE.parent / "docs" / "benchmarks.md", HERE.parent / "README.md"
 # The rows that README.md shows: results, the row there, what it is called.

@@ -127,11 +127,11 @@ def sequences(inputs, lengths, variant):
     return nn.utils.rnn.pad_sequence(parts), torch.tensor(lengths)
 
 
-def trained(network, variant="", compiled=None, both=False):
+def trained(network, variant="", compiled=None, both=False, wrap=None):
     """step() of the network; gives the loss as a tensor.
 
     `compiled`: a function that compiles the network with its loss and, for `both`, the optimizer's
-    step.
+    step. `wrap`, given the network, returns the one to train.
     """
     inputs, labels = networks.data(network)
     net = chain(network.layers)
@@ -141,6 +141,8 @@ def trained(network, variant="", compiled=None, both=False):
         for parameter, weight in zip(net.parameters(), own, strict=True):
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(weight)))
     del weights
+    if wrap:
+        net = wrap(net)
     optimizer = optimizer_of(network, net.parameters())
     if network.lengths:
         inputs = sequences(inputs, network.lengths, variant)

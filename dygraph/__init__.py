@@ -105,6 +105,7 @@ _LAZY = {
     "codegen": "",
     "dataset": "",
     "distributed": "",
+    "distributed.parallel": "DataParallel ParallelEnv prepare_context",
     "distribution": "",
     "fft": "",
     "geometric": "",
@@ -134,7 +135,6 @@ _LAZY = {
     "text": "",
     "training.model": "Model",
     "training.model_summary": "summary",
-    "training.parallel": "DataParallel ParallelEnv prepare_context",
     "vision": "",
 }
 _LAZY_NAMES = _names_of(_LAZY)

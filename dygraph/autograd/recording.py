@@ -18,6 +18,7 @@ class ThreadModes(_local):
     tracer = None  # jit.trace runs a function and observes optimizer steps
     sizes = None  # jit.trace records and follows the sizes that Python reads
     ways = None  # to_static runs a function and answers tests of symbolic variables
+    passing = False  # backward() plays, which `passes.ends` wait for
     computes = False  # the innermost of dygraph.guard and static.program_guard is the first
     # inside enable_grad(), which overrides eval mode
     forced = property(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dygraph import _core
+from dygraph.autograd import passes
 from dygraph.autograd.recording import modes
 from dygraph.core import check, exchange
 from dygraph.core.compat import BackwardStrategy
@@ -520,4 +521,4 @@ def grad(
     BackwardStrategy.check(backward_strategy, "grad")
     retain = bool(create_graph if retain_graph is None else retain_graph)
     create, unused = bool(create_graph), bool(allow_unused)
-    return _core.grad(outputs, inputs, grad_outputs, retain, create, unused, constants)
+    return passes.grad(outputs, inputs, grad_outputs, retain, create, unused, constants)

@@ -89,6 +89,7 @@ OF_NN = {
     "TimeDistributed": "nn.Linear acts on the last axis, with any axes before",
     "UpSampling2D": "nn.Upsample(scale_factor=2)",
     "DataParallel": "dygraph.DataParallel(layer)",
+    "DistributedDataParallel": "dygraph.DataParallel(layer)",
     "Hardtanh": "dygraph.clip(x, -1, 1) in forward()",
     "Softmax2d": "nn.Softmax(axis=1)",
 }  # fmt: skip

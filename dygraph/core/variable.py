@@ -3,6 +3,7 @@
 import numpy as np
 
 from dygraph import _core
+from dygraph.autograd import passes
 from dygraph.core import (
     check,
     copies,
@@ -82,7 +83,7 @@ def backward(self, grad=None, retain_graph=False, create_graph=False, backward_s
     if grad is not None and not isinstance(grad, Variable):
         grad = _core.to_variable(grad, None, self.dtype)
     retain = bool(retain_graph or create_graph)
-    _core.backward([self], [] if grad is None else [grad], retain, bool(create_graph))
+    passes.backward([self], [] if grad is None else [grad], retain, bool(create_graph))
 
 
 def gradient(self):

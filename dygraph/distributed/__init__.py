@@ -21,6 +21,10 @@ _NAMES = _names_of(
         "dygraph.distributed.comm": "Comm Message",
         "dygraph.distributed.works": "WaitTimeoutError Work",
         "dygraph.distributed.job": "init world",
+        "dygraph.distributed.parallel": "DataParallel ParallelEnv ParallelStrategy prepare_context",
+        "dygraph.distributed.compared": "compare",
+        "dygraph.distributed.traces": "chrome_trace",
+        "dygraph.distributed.buckets": "BucketTime",
     }
 )
 __all__ = sorted(_NAMES)

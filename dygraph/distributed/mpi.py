@@ -31,6 +31,10 @@ class Mpi:
         self.rank, self.size = comm.rank, comm.size
         self._tags = itertools.count()
 
+    def takes_threads(self):
+        """Whether several threads may call MPI at once, as mpi4py asks for unless told not to."""
+        return self._mpi.Query_thread() == self._mpi.THREAD_MULTIPLE
+
     # Collective calls. The ranks have agreed before, so all of them are there, and a call that
     # waits awake is short.
 

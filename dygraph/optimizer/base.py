@@ -7,6 +7,7 @@ parameter, each with its initial value. The table works for eager steps and for 
 import typing
 
 from dygraph import _core
+from dygraph.autograd import passes
 from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
 from dygraph.core.module_hints import OF_OPTIMIZERS
@@ -225,6 +226,9 @@ class Optimizer(check.NamedArguments, OfObjects):
         >>> w.numpy()
         array([0.], dtype=float32)
         """
+        if passes.steps:
+            for prepare in tuple(passes.steps):
+                prepare(self)
         if modes.tracer is None:
             self.ask_rate()
         else:
