@@ -25,7 +25,9 @@ def test_samples_are_divided_and_padded_as_in_torch():
     assert padded[3] == [3, 7, 11, 15, 19, 0] and padded[2] == [2, 6, 10, 14, 18, 22]
     cut = [list(io.DistributedSampler(DATA, 4, r, False, drop_last=True)) for r in range(4)]
     assert cut[3] == [3, 7, 11, 15, 19] and {len(c) for c in cut} == {5}
-    assert list(io.DistributedSampler([7], 3, 2)) == [0] and not list(io.DistributedSampler([], 2, 1))
+    assert list(io.DistributedSampler([7], 3, 2)) == [0] and not list(
+        io.DistributedSampler([], 2, 1)
+    )
     assert distributed.DistributedSampler is io.DistributedSampler
     sampler = io.DistributedSampler(DATA)  # of this job of one process
     assert (sampler.num_replicas, sampler.rank) == (1, 0)
