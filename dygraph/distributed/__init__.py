@@ -21,6 +21,8 @@ _NAMES = _names_of(
         "dygraph.distributed.comm": "Comm Message",
         "dygraph.distributed.works": "WaitTimeoutError Work",
         "dygraph.distributed.job": "init world",
+        "dygraph.distributed.clip": "ClipGradByGlobalNorm",
+        "dygraph.distributed.sharded": "ShardedOptimizer",
         "dygraph.distributed.sync_batch_norm": "SyncBatchNorm convert_sync_batchnorm",
         "dygraph.io.distributed_sampler": "DistributedBatchSampler DistributedSampler",
     }

@@ -10,8 +10,9 @@ from jobs import start_job
 
 SIZES = [3, 5, 0]  # samples of each rank; rank 2, if there is one, has none
 
-NETS = """
-SIZES = %r
+NETS = (
+    f"SIZES = {SIZES}\n"
+    + """
 def inputs(size, dtype="float32", seed=0):
     x = np.random.RandomState(seed).randn(sum(SIZES[:size]), 4, 3, 2) * 2 + 3
     return x.astype(dtype)
@@ -23,7 +24,8 @@ def net(kind, dtype):
     elif kind == "NHWC":
         made = dygraph.nn.Sequential(dygraph.nn.BatchNorm(2, data_layout="NHWC", dtype=dtype))
     else:
-        made = dygraph.nn.Sequential(dygraph.nn.BatchNorm2D(4, act="relu", momentum=0.7, dtype=dtype))
+        norm = dygraph.nn.BatchNorm2D(4, act="relu", momentum=0.7, dtype=dtype)
+        made = dygraph.nn.Sequential(norm)
     norm = made[0]
     norm.weight.set_value((np.arange(1.0, len(norm.weight) + 1) / 2).astype(dtype))
     norm.bias.set_value(np.linspace(-1, 1, len(norm.weight)).astype(dtype))
@@ -45,17 +47,19 @@ def run(made, x, second):
         out = [y, x.grad, norm.weight.grad, norm.bias.grad, norm._mean, norm._variance]
     made.eval()
     return [v.numpy().tolist() for v in [*out, made(x)]]
-""" % (SIZES,)
+"""
+)
 
 CASES = [("plain", "float32", False), ("NHWC", "float64", False), ("relu", "float32", False),
          ("plain", "float64", True)]  # fmt: skip
 
 JOB = (
     NETS
+    + f"CASES = {CASES}\n"
     + """
 begin = sum(SIZES[: comm.rank])
 result = []
-for kind, dtype, second in %r:
+for kind, dtype, second in CASES:
     x = inputs(comm.size, dtype)[begin : begin + SIZES[comm.rank]]
     if comm.rank == 1:  # the order of memory does not matter
         x = np.ascontiguousarray(x)
@@ -75,7 +79,6 @@ except dygraph.errors.UnimplementedError as error:
     text = str(error)
 result = dict(cases=result, forward=forward, all=calls, text=text)
 """
-    % (CASES,)
 )
 
 

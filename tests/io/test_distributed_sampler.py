@@ -1,4 +1,4 @@
-"""Samplers of several ranks: torch's numbers, and positions that other numbers of ranks take over."""
+"""Samplers of several ranks: torch's numbers, positions for other numbers of ranks."""
 
 import numpy as np
 import pytest
