@@ -228,6 +228,20 @@ class ShardedOptimizer(Shown):
         """The part of `state_dict` that this rank keeps; not collective."""
         return self.optimizer.state_dict()
 
+    def part_of(self, state):
+        """The entries of a whole state that this rank keeps.
+
+        Parameters
+        ----------
+        state : dict
+
+        Returns
+        -------
+        dict
+        """
+        others = {name for name, p in self.optimizer._named() if not self._division.owns(p)}
+        return {k: v for k, v in state.items() if str(k).rpartition(".")[0] not in others}
+
     def state_dict(self):
         """The whole state, collected from all ranks, as the optimizer itself gives it. Collective.
 

@@ -166,7 +166,7 @@ def test_bits_of_the_undivided_optimizer(size, tmp_path, undivided):
         names = [name for got in whole for name in got["local"] if name != "LR_Scheduler"]
         assert sorted(names) == sorted(state)
         assert sum(got["own"] for got in whole) == whole[0]["every"]
-    for rank, got in enumerate(job.results):
+    for got in job.results:
         assert "use dygraph.nn.ClipGradByGlobalNorm" in got["text"] and "linear_" in got["text"]
         factor = 5.0 / (5.0 * size**0.5)  # each rank has a gradient of norm 5
         np.testing.assert_allclose(got["limited"], [3 * factor, 4 * factor], rtol=1e-6)
