@@ -49,8 +49,13 @@ _LARGEST_MANIFEST = 100 << 20
 class Checkpoint(checkpoint.Checkpoint):
     """The result of `load`: ``step``, ``extra`` and ``report`` as of `dygraph.checkpoint.load`.
 
-    Attributes
+    Parameters
     ----------
+    step : int or None
+    extra : object
+        As saved.
+    report : LoadReport
+        Which names the model and the files share.
     ranks : int
         The number of ranks that saved it.
 

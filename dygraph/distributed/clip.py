@@ -44,7 +44,8 @@ class ClipGradByGlobalNorm(clip.ClipGradByGlobalNorm):
     Examples
     --------
     >>> import dygraph
-    >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
+    >>> w = dygraph.Parameter([1.0, 1.0], name="w")
+    >>> gradient = dygraph.to_variable([3.0, 4.0])
     >>> rule = dygraph.distributed.ClipGradByGlobalNorm(0.5)
     >>> ((_, limited),) = rule.clip([(w, gradient)])
     >>> [round(v, 4) for v in limited.tolist()]

@@ -50,7 +50,7 @@ def divide(sizes, ranks, loads=None):
     --------
     >>> from dygraph.distributed.sharded import divide
     >>> divide([1, 5, 2, 3], 2)
-    [1, 0, 1, 1]
+    [0, 0, 1, 1]
     """
     loads = [0] * ranks if loads is None else loads
     owners = [0] * len(sizes)
