@@ -52,6 +52,14 @@ if checkpoint.steps(folder):
     found = checkpoint.load(folder, model=net, optimizer=adam, sampler=loader)
     step, seen = found.step, found.extra["seen"]
 begun = step
+if os.environ.get("KILL") == "save":  # rank 1 has written its part of step 8
+    write = checkpoint._write_part
+    def killed(*given):
+        write(*given)
+        if step == 8 and comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return write(*given)
+    checkpoint._write_part = killed
 while step < last:
     for ids, x in loader:
         loss = (net(x) - x.sum(-1, keepdim=True)).square().mean()
@@ -93,8 +101,12 @@ def test_a_killed_rank_loses_no_step_and_counts_none_twice(tmp_path):
     assert killed.code != 0 and killed.results == [None, None]
     assert checkpoint.steps(folder) == [6, 4]
     copy = shutil.copytree(folder, tmp_path / "copy")
-    resumed = train(2, folder, tmp_path / "3")
+    killed = train(2, folder, tmp_path / "3", KILL="save")
+    assert killed.code != 0 and checkpoint.steps(folder) == [6, 4]
+    assert len(list((folder / "rank-00001").iterdir())) == 3
+    resumed = train(2, folder, tmp_path / "4")
     assert resumed.code == 0, resumed.err
+    assert len(list((folder / "rank-00001").iterdir())) == 2
     for a, b in zip(whole.results, resumed.results, strict=True):
         assert (a["begun"], b["begun"]) == (0, 6) and len(a["seen"]) == 12
         for key in ("step", "seen", "values", "rate", "steps", "next"):
