@@ -152,7 +152,7 @@ def save(
         ),
     )  # fmt: skip
     entry = {"number": number, "step": step, "ranks": comm.size, "files": parts}
-    _together(comm, "save", lambda: comm.rank == 0 and _commit(path, [entry, *before][:keep]))
+    _together(comm, "save", lambda: comm.rank == 0 and _commit(path, entry, before, keep))
 
 
 def _part(comm, model, optimizer, scheduler, sampler, step, extra, random):
@@ -238,9 +238,15 @@ def _write_part(path, number, rank, part):
     return {"name": name, "bytes": os.path.getsize(whole), "header": crc}
 
 
-def _commit(path, entries):
-    """Make a manifest of these checkpoints the valid one, then remove what it does not name."""
-    for part in entries[0]["files"]:
+def _commit(path, entry, before, keep):
+    """Make a manifest with one checkpoint more the valid one, then remove what it does not name."""
+    if before != (_manifest(path) if os.path.lexists(os.path.join(path, _MANIFEST)) else []):
+        raise PreconditionNotMetError(
+            f"save: one job at a time must save in '{path}', but its manifest changed during this "
+            "save. Give each job a folder"
+        )
+    entries = [entry, *before][:keep]
+    for part in entry["files"]:
         whole = os.path.join(path, part["name"])
         if not os.path.exists(whole) or os.path.getsize(whole) != part["bytes"]:
             raise PreconditionNotMetError(

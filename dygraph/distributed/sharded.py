@@ -1,6 +1,7 @@
 """Optimizer state divided among ranks: `ShardedOptimizer`."""
 
 import json
+import zlib
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from dygraph.optimizer.parameters import parameters_of
 
 __all__ = ["ShardedOptimizer", "divide"]
 
-_PIECE = 32 << 20  # bytes of a rank's part of one message
+_PIECE = 8 << 20  # bytes of a rank's part of one message
 _OF_ALL = ("LR_Scheduler", "LR")  # what a state holds beside accumulators
 
 
@@ -64,7 +65,7 @@ class ShardedOptimizer(Shown):
     """An optimizer whose state is divided among ranks (ZeRO-1, Rajbhandari and others, 2020).
 
     Each rank keeps the state of some parameters, divided by size, the largest first; it updates
-    these and sends their new values to the others in messages of up to 32 MB of each rank. Values
+    these and sends their new values to the others in messages of up to 8 MB of each rank. Values
     have the bits of the optimizer itself. A parameter is not divided: the state of one that is
     larger than all others together stays on one rank.
 
@@ -85,6 +86,9 @@ class ShardedOptimizer(Shown):
 
     Raises
     ------
+    PreconditionNotMetError
+        The optimizer has a state already; or, in a step, gradients that should be equal on all
+        ranks are not, which the steps 1, 2, 4, 8, ... look for.
     UnimplementedError
         For `Dpsgd`, whose random numbers depend on the order of all parameters; in a trace; and
         with `average_gradients` for clipping rules of other libraries.
@@ -293,6 +297,7 @@ class _Division:
         self.loads = [0] * comm.size
         self.numbers = [[] for _ in range(comm.size)]  # of each rank's parameters
         self.count, self.own, self.places = 0, set(), {}
+        self.buffer, self.steps = np.empty(0, "uint8"), 0
         self._norms = average and self._divided_norms()
         self.add(optimizer._parameters)
 
@@ -334,6 +339,13 @@ class _Division:
                 f"dygraph.nn, since ranks have parts of the gradients, got {kind_of(rule)}"
             )
 
+    def joined(self, arrays):
+        """Arrays of bytes one after another, in memory that the next call uses again."""
+        size = sum(map(len, arrays))
+        if len(self.buffer) < size:
+            self.buffer = np.empty(size, "uint8")
+        return np.concatenate(arrays, out=self.buffer[:size])
+
     def owns(self, parameter):
         return id(parameter) in self.own
 
@@ -343,8 +355,13 @@ class _Division:
                 "ShardedOptimizer.step: a program cannot exchange values with other ranks, got a "
                 "step in a traced function. Trace the loss and call step() after it"
             )
-        if self.average and self.comm.size > 1:
+        self.steps += 1
+        if self.comm.size == 1:
+            return
+        if self.average:
             _average(self)
+        elif not self.steps & (self.steps - 1):  # steps 1, 2, 4, 8, ...
+            _check_equal(self)
 
     def after_step(self):
         if self.comm.size > 1:
@@ -379,6 +396,22 @@ def _check_own_rule(rule, name):
         )
 
 
+def _check_equal(division):
+    """Refuse gradients that were not averaged, by some elements of each."""
+    number = 0
+    for i, p in enumerate(division.optimizer._parameters):
+        if p.grad is not None:
+            array = packets.closed(p.grad.detach(), "step").array.reshape(-1)
+            some = np.ascontiguousarray(array[:: 1 + array.size // 16])
+            number = zlib.crc32(some, zlib.crc32(str(i).encode(), number))
+    pair = division.comm.all_reduce(np.array([number, -number], "int64"), "max")
+    if pair[0] != -pair[1]:
+        raise PreconditionNotMetError(
+            "ShardedOptimizer.step: the gradients must be equal on all ranks, averaged by "
+            "DataParallel, got different ones. Without DataParallel give average_gradients=True"
+        )
+
+
 @no_grad
 def _exchange(division):
     """Send the new values of this rank's parameters, and take the others'.
@@ -390,7 +423,7 @@ def _exchange(division):
         mine = numbers[comm.rank]
         fresh = np.array([parameters[i].grad is not None for i in mine], "uint8")
         changed = [parameters[i] for i, on in zip(mine, fresh, strict=True) if on]
-        parts = comm.all_gather(np.concatenate([fresh, *map(_bytes_of, changed)]))
+        parts = comm.all_gather(division.joined([fresh, *map(_bytes_of, changed)]))
         for rank, part in enumerate(parts):
             if rank == comm.rank:
                 continue
@@ -443,21 +476,24 @@ def _average(division):
 def _average_round(parameters, comm, numbers, dtype):
     sizes = [sum(parameters[i].size for i in part) for part in numbers]
     wide = "float32" if dtype == "bfloat16" else dtype
-    matrix = np.zeros((comm.size, max(sizes)), wide)
+    matrix = np.empty((comm.size, max(sizes)), wide)
     for row, part in zip(matrix, numbers, strict=True):
         at = 0
         for i in part:
             p = parameters[i]
+            grad = 0.0
             if p.grad is not None:
                 grad = p.grad.to_dense() if p.grad.is_selected_rows() else p.grad
-                row[at : at + p.size] = grad.numpy().reshape(-1)
+                grad = packets.closed(grad.detach(), "step").array.reshape(-1)
+            row[at : at + p.size] = grad
             at += p.size
             p.grad = None
+        row[at:] = 0.0
     own = comm.reduce_scatter(matrix, "mean")[0]
     at = 0
     for i in numbers[comm.rank]:
         p = parameters[i]
-        p.grad = packets.variable_of(own[at : at + p.size].reshape(p.shape).copy(), dtype)
+        p.grad = packets.variable_of(own[at : at + p.size].reshape(p.shape), dtype)
         at += p.size
 
 

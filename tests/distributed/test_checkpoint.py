@@ -327,9 +327,23 @@ def test_what_does_not_fit_changes_nothing(tmp_path):
 def test_a_folder_that_ranks_do_not_share_is_refused(tmp_path, monkeypatch):
     write = checkpoint._write_part
     monkeypatch.setattr(checkpoint, "_write_part", lambda *a: {**write(*a), "name": "rank-00001/0"})
-    with pytest.raises(PreconditionNotMetError, match="a folder|must be one that all ranks share"):
+    with pytest.raises(PreconditionNotMetError, match="must be one that all ranks share"):
         checkpoint.save(tmp_path, step=1, comm=Comm(Local()))
     assert checkpoint.steps(tmp_path) == []
+
+
+def test_another_job_in_the_folder_is_noticed(tmp_path, monkeypatch):
+    write = checkpoint._write_part
+
+    def meanwhile(*given):
+        monkeypatch.setattr(checkpoint, "_write_part", write)
+        checkpoint.save(tmp_path, step=5)
+        return write(*given)
+
+    monkeypatch.setattr(checkpoint, "_write_part", meanwhile)
+    with pytest.raises(PreconditionNotMetError, match="its manifest changed during this save"):
+        checkpoint.save(tmp_path, step=1, keep=1)
+    assert checkpoint.steps(tmp_path) == [5] and checkpoint.load(tmp_path).step == 5
 
 
 def test_random_numbers_go_on(tmp_path):

@@ -109,6 +109,12 @@ try:
     rule.clip([(net.fc.weight, dygraph.ones([3, 50]))])
 except dygraph.errors.InvalidArgumentError as error:
     result["text"] = str(error)
+forgotten = distributed.ShardedOptimizer(dygraph.optimizer.SGD(0.1, parameter_list=net))
+try:
+    step(net, forgotten, decay, 4, samples(4, comm.size, comm.rank))
+except dygraph.errors.PreconditionNotMetError as error:
+    result["forgotten"] = str(error)
+net.clear_gradients()
 p = dygraph.Parameter([3.0, 4.0], name=f"own_{comm.rank}")
 ((_, limited),) = distributed.ClipGradByGlobalNorm(5.0).clip([(p, p.detach())])
 result["limited"] = limited.tolist()
@@ -168,6 +174,7 @@ def test_bits_of_the_undivided_optimizer(size, tmp_path, undivided):
         assert sum(got["own"] for got in whole) == whole[0]["every"]
     for got in job.results:
         assert "use dygraph.nn.ClipGradByGlobalNorm" in got["text"] and "linear_" in got["text"]
+        assert "got different ones. Without DataParallel give average" in got["forgotten"]
         factor = 5.0 / (5.0 * size**0.5)  # each rank has a gradient of norm 5
         np.testing.assert_allclose(got["limited"], [3 * factor, 4 * factor], rtol=1e-6)
         # Adam's first step is the learning rate; the late group has half of it
