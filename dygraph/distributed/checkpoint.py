@@ -39,7 +39,7 @@ from dygraph.nn import loading
 __all__ = ["Checkpoint", "load", "save", "steps"]
 
 _VERSION = 1
-_MANIFEST = "manifest.json"
+_MANIFEST, _KIND = "manifest.json", "dygraph checkpoints"
 _FOLDER = re.compile(r"rank-\d{5,}")
 _PART = re.compile(r"\d{6,}\.[0-9a-f]{8}\.safetensors")
 _LEFT = re.compile(r"\.\d{6,}\..*\.(tmp|dygraph\.next)")  # of a save that was killed
@@ -256,7 +256,7 @@ def _commit(path, entry, before, keep):
     body = json.dumps(entries, separators=(",", ":"))
     text = json.dumps(
         {
-            "kind": "dygraph checkpoints",
+            "kind": _KIND,
             "version": _VERSION,
             "checksum": f"{zlib.crc32(body.encode()):08x}",
             "checkpoints": entries,
@@ -447,6 +447,8 @@ def _manifest(path):
     try:
         found = safetensors.parse_json(data.decode())
         entries = found["checkpoints"]
+        if found["kind"] != _KIND:
+            raise ValueError(f"kind {found['kind']!r:.40}")
         if found["version"] != _VERSION:
             raise FormatError(
                 f"'{whole}' must be of version {_VERSION}, got {found['version']!r:.40}"

@@ -139,10 +139,11 @@ class DistributedSampler(Sampler):
     def resume_batches(self, state_dict, batch, batch_size):
         """Go on at a state that a loader saved: the number of batches that it leaves out."""
         start, taken = self._read(state_dict)
-        same = state_dict["num_replicas"] == self.num_replicas
-        if same and batch * batch_size - taken in range(batch_size):
+        if state_dict["num_replicas"] == self.num_replicas:
             self._begin(start)
-            return batch
+            given = batch * batch_size
+            if given == taken or (given > taken == len(self)):  # whole batches, or the short last
+                return batch
         self._begin(start + taken * state_dict["num_replicas"])
         return 0
 
