@@ -29,6 +29,14 @@ from dygraph.optimizer.parameters import parameters_of
 __all__ = ["ShardedOptimizer", "divide"]
 
 _PIECE = 8 << 20  # bytes of a rank's part of one message
+_DIFFERENT_GRADIENTS = (
+    "the gradients must be equal on all ranks, averaged by DataParallel, got different ones. "
+    "Without DataParallel give average_gradients=True"
+)
+_DIFFERENT_PARAMETERS = (
+    "the parameters must be equal on all ranks, got different ones. Make the layer after "
+    "dygraph.seed(0), or call comm.broadcast(p) for every parameter p"
+)
 _OF_ALL = ("LR_Scheduler", "LR")  # what a state holds beside accumulators
 
 
@@ -87,8 +95,8 @@ class ShardedOptimizer(Shown):
     Raises
     ------
     PreconditionNotMetError
-        The optimizer has a state already; or, in a step, gradients that should be equal on all
-        ranks are not, which the steps 1, 2, 4, 8, ... look for.
+        The optimizer has a state already; or, in a step, the gradients, with `average_gradients`
+        the parameters, are not equal on all ranks, which the steps 1, 2, 4, 8, ... look for.
     UnimplementedError
         For `Dpsgd`, whose random numbers depend on the order of all parameters; in a trace; and
         with `average_gradients` for clipping rules of other libraries.
@@ -358,10 +366,14 @@ class _Division:
         self.steps += 1
         if self.comm.size == 1:
             return
+        looks = not self.steps & (self.steps - 1)  # steps 1, 2, 4, 8, ...
+        parameters = self.optimizer._parameters
+        if looks and self.average:
+            _check_equal(self.comm, parameters, _DIFFERENT_PARAMETERS)
+        elif looks:
+            _check_equal(self.comm, [p.grad for p in parameters], _DIFFERENT_GRADIENTS)
         if self.average:
             _average(self)
-        elif not self.steps & (self.steps - 1):  # steps 1, 2, 4, 8, ...
-            _check_equal(self)
 
     def after_step(self):
         if self.comm.size > 1:
@@ -396,20 +408,17 @@ def _check_own_rule(rule, name):
         )
 
 
-def _check_equal(division):
-    """Refuse gradients that were not averaged, by some elements of each."""
+def _check_equal(comm, values, text):
+    """Refuse values that ranks must have in common, by some elements of each."""
     number = 0
-    for i, p in enumerate(division.optimizer._parameters):
-        if p.grad is not None:
-            array = packets.closed(p.grad.detach(), "step").array.reshape(-1)
+    for i, value in enumerate(values):
+        if value is not None:
+            array = packets.closed(value.detach(), "step").array.reshape(-1)
             some = np.ascontiguousarray(array[:: 1 + array.size // 16])
             number = zlib.crc32(some, zlib.crc32(str(i).encode(), number))
-    pair = division.comm.all_reduce(np.array([number, -number], "int64"), "max")
+    pair = comm.all_reduce(np.array([number, -number], "int64"), "max")
     if pair[0] != -pair[1]:
-        raise PreconditionNotMetError(
-            "ShardedOptimizer.step: the gradients must be equal on all ranks, averaged by "
-            "DataParallel, got different ones. Without DataParallel give average_gradients=True"
-        )
+        raise PreconditionNotMetError(f"ShardedOptimizer.step: {text}")
 
 
 @no_grad

@@ -114,6 +114,16 @@ try:
     step(net, forgotten, decay, 4, samples(4, comm.size, comm.rank))
 except dygraph.errors.PreconditionNotMetError as error:
     result["forgotten"] = str(error)
+apart = [dygraph.Parameter(np.full(3, comm.rank, "float32"))]
+apart[0].grad = dygraph.ones([3])
+forgotten = dygraph.optimizer.SGD(0.1, parameter_list=apart)
+try:
+    distributed.ShardedOptimizer(forgotten, average_gradients=True).step()
+except dygraph.errors.PreconditionNotMetError as error:
+    result["apart"] = str(error)
+comm.broadcast(apart[0])
+forgotten.step()
+result["joined"] = apart[0].tolist()
 net.clear_gradients()
 p = dygraph.Parameter([3.0, 4.0], name=f"own_{comm.rank}")
 ((_, limited),) = distributed.ClipGradByGlobalNorm(5.0).clip([(p, p.detach())])
@@ -175,6 +185,8 @@ def test_bits_of_the_undivided_optimizer(size, tmp_path, undivided):
     for got in job.results:
         assert "use dygraph.nn.ClipGradByGlobalNorm" in got["text"] and "linear_" in got["text"]
         assert "got different ones. Without DataParallel give average" in got["forgotten"]
+        assert "the parameters must be equal on all ranks" in got["apart"]
+        np.testing.assert_allclose(got["joined"], [-0.1] * 3, rtol=1e-6)
         factor = 5.0 / (5.0 * size**0.5)  # each rank has a gradient of norm 5
         np.testing.assert_allclose(got["limited"], [3 * factor, 4 * factor], rtol=1e-6)
         # Adam's first step is the learning rate; the late group has half of it
