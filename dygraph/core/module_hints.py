@@ -43,7 +43,7 @@ OF_NN = {
     "Unflatten": "x.reshape(sizes) in forward()",
     "RNNCell": "nn.SimpleRNNCell",
     "Bilinear": "nn.BilinearTensorProduct",
-    "SyncBatchNorm": "nn.BatchNorm2D: one process has one batch",
+    "SyncBatchNorm": "dygraph.distributed.SyncBatchNorm; nn.BatchNorm2D on one process",
     "Buffer": "layer.register_buffer(name, value)",
     "parameter": "dygraph.Parameter(values)",
     "parallel": "dygraph.DataParallel(layer)",

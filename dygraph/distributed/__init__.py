@@ -13,6 +13,8 @@ Examples
 (0, 1)
 """
 
+import importlib as _importlib
+
 from dygraph.core.lazily import find as _find
 from dygraph.core.lazily import names_of as _names_of
 
@@ -25,12 +27,18 @@ _NAMES = _names_of(
         "dygraph.distributed.compared": "compare",
         "dygraph.distributed.traces": "chrome_trace",
         "dygraph.distributed.buckets": "BucketTime",
+        "dygraph.distributed.clip": "ClipGradByGlobalNorm",
+        "dygraph.distributed.sharded": "ShardedOptimizer",
+        "dygraph.distributed.sync_batch_norm": "SyncBatchNorm convert_sync_batchnorm",
+        "dygraph.io.distributed_sampler": "DistributedBatchSampler DistributedSampler",
     }
 )
-__all__ = sorted(_NAMES)
+__all__ = sorted([*_NAMES, "checkpoint"])
 
 
 def __getattr__(name):
+    if name == "checkpoint":
+        return _importlib.import_module("dygraph.distributed.checkpoint")
     if name in _NAMES:
         return _find(_NAMES[name], name)
     raise AttributeError(f"module 'dygraph.distributed' has no attribute '{name}'")

@@ -74,6 +74,9 @@ class Comm(Shown):
     def __repr__(self):
         return f"Comm(backend='{self.backend}', rank={self.rank}, size={self.size})"
 
+    def __deepcopy__(self, memo):
+        return self  # a copy of a layer or an optimizer belongs to the same ranks
+
     # Collective calls
 
     def all_reduce(self, value, op="sum", *, wait=True):
@@ -396,7 +399,7 @@ class Comm(Shown):
             if value.grad_fn is not None and not also:
                 raise PreconditionNotMetError(
                     f"{name}: the value must not be a result of recorded calls, since it is "
-                    f"replaced, got {value.grad_fn}. Give value.detach(), or call under no_grad"
+                    f"replaced, got {value.grad_fn}. Give value.detach().clone()"
                 )
         elif not isinstance(value, np.ndarray) or not (
             value.flags.c_contiguous and value.flags.writeable

@@ -109,7 +109,7 @@ def header(packet):
     """The header of a packet, `HEADER_BYTES` bytes."""
     shape = packet.array.shape
     sizes = (*shape, *[0] * (_MOST_AXES - len(shape)))
-    size = packet.array.size * _item_bytes(packet.dtype)
+    size = packet.array.size * item_bytes(packet.dtype)
     rows = -1
     if packet.kind == ROWS:
         rows, size = packet.height, size + packet.rows.nbytes
@@ -117,7 +117,8 @@ def header(packet):
     return _HEADER.pack(_MAGIC, _VERSION, packet.kind, code, len(shape), size, rows, *sizes)
 
 
-def _item_bytes(dtype):
+def item_bytes(dtype):
+    """Bytes of one element as it is sent."""
     return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
 
 
@@ -153,7 +154,7 @@ def read_header(data, source):
     shape = tuple(sizes[:rank])
     fine = kind <= ROWS and code < len(_DTYPES) and rank <= _MOST_AXES and min(sizes) >= 0
     if fine:
-        size = math.prod(shape) * _item_bytes(_DTYPES[code])
+        size = math.prod(shape) * item_bytes(_DTYPES[code])
         if kind == ROWS:
             fine = rank >= 1 and height >= 0
             size += 8 * shape[0] if fine else 0
@@ -190,6 +191,12 @@ def opened(head, data):
 
 def _from_bits(array, dtype):
     return (array.astype("uint32") << 16).view("float32") if dtype == "bfloat16" else array
+
+
+def from_bytes(data, dtype, shape):
+    """The array of elements in the form that is sent; that of bfloat16 holds float32."""
+    stored = "uint16" if dtype == "bfloat16" else dtype
+    return _from_bits(np.ascontiguousarray(data).view(stored).reshape(shape), dtype)
 
 
 def value_of(kind, dtype, array, rows=None, height=0):

@@ -16,10 +16,10 @@ from dygraph.io.dataset import (
     TensorDataset,
     random_split,
 )
+from dygraph.io.distributed_sampler import DistributedBatchSampler, DistributedSampler
 from dygraph.io.loader import DataLoader
 from dygraph.io.sampler import (
     BatchSampler,
-    DistributedBatchSampler,
     RandomSampler,
     Sampler,
     SequenceSampler,
@@ -49,6 +49,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "DistributedBatchSampler",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

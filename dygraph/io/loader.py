@@ -191,14 +191,28 @@ class DataLoader(Shown, check.NamedArguments):
         self._resume = (check.integer(epoch, "set_epoch: epoch", 0), 0)
 
     def state_dict(self):
-        """The position of the loop: seed, epoch, and the number of batches already returned."""
+        """The position of the loop: seed, epoch, and the number of batches already returned.
+
+        With a `DistributedSampler` also the position of all ranks together.
+        """
         epoch, batch = self._resume or (self._epoch, self._done)
-        return {"seed": self.seed, "epoch": epoch, "batch": batch}
+        state = {"seed": self.seed, "epoch": epoch, "batch": batch}
+        divided = self._divided()
+        if divided is not None:
+            taken = min(batch * self.batch_sampler.batch_size, len(divided))
+            state["sampler"] = divided.state_at(epoch, taken)
+        return state
+
+    def _divided(self):
+        """The sampler that divides the data set among ranks, or None."""
+        sampler = getattr(self.batch_sampler, "sampler", None)
+        return sampler if hasattr(sampler, "resume_batches") else None
 
     def set_state_dict(self, state_dict):
         """Continue the next loop at a `state_dict`, also in the middle of an epoch.
 
-        Samples of batches that were already returned are not read again, except in a stream.
+        Samples of batches that were already returned are not read again, except in a stream. With a
+        `DistributedSampler` the state may be that of another number of ranks.
         """
         try:
             seed, epoch, batch = (state_dict[k] for k in ("seed", "epoch", "batch"))
@@ -210,7 +224,17 @@ class DataLoader(Shown, check.NamedArguments):
             for owner in (self, getattr(self.batch_sampler, "sampler", None)):
                 if hasattr(owner, "seed"):
                     owner.seed = check.integer(seed, "DataLoader: seed", 0)
-        self._resume = (check.integer(epoch, "epoch", 0), check.integer(batch, "batch", 0))
+        epoch, batch = check.integer(epoch, "epoch", 0), check.integer(batch, "batch", 0)
+        divided, of_ranks = self._divided(), state_dict.get("sampler")
+        if (divided is None) != (of_ranks is None):
+            have = ["a loader without one", "one with it"][divided is not None]
+            raise InvalidArgumentError(
+                "DataLoader: a state with the position of a DistributedSampler belongs to a loader "
+                f"with one, and the other way round, got the other for {have}"
+            )
+        if divided is not None:
+            batch = divided.resume_batches(of_ranks, batch, self.batch_sampler.batch_size)
+        self._resume = (epoch, batch)
 
     load_state_dict = set_state_dict
 

@@ -8,7 +8,6 @@ from dygraph.inspect.shown import Shown
 
 __all__ = [
     "BatchSampler",
-    "DistributedBatchSampler",
     "RandomSampler",
     "Sampler",
     "SequenceSampler",
@@ -204,57 +203,6 @@ class BatchSampler(Sampler):
 
     def __len__(self):
         count = len(self.sampler)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
-
-
-class DistributedBatchSampler(BatchSampler):
-    """The batches of one of several trainers; all get equally many, so the last samples may repeat.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    batch_size : int
-    num_replicas : int
-        The number of trainers.
-    rank : int
-        The index of this one, from 0.
-    shuffle, drop_last, seed
-        As in `BatchSampler`.
-
-    Examples
-    --------
-    >>> from dygraph import io
-    >>> [list(io.DistributedBatchSampler(range(5), 2, num_replicas=2, rank=r)) for r in (0, 1)]
-    [[[0, 2], [4]], [[1, 3], [0]]]
-    """
-
-    def __init__(
-        self, dataset, batch_size, num_replicas=1, rank=0, shuffle=False, drop_last=False, seed=0
-    ):
-        super().__init__(
-            dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last, seed=seed
-        )
-        self.num_replicas = check.integer(num_replicas, "num_replicas", 1)
-        self.rank = check.integer(rank, "rank", 0)
-        if self.rank >= self.num_replicas:
-            raise InvalidArgumentError(
-                f"DistributedBatchSampler: rank must be below num_replicas, got {rank} of "
-                f"{num_replicas}"
-            )
-
-    def _count(self):
-        return -(-len(self.sampler) // self.num_replicas)
-
-    def __iter__(self):
-        numbers = list(self.sampler)
-        total = self._count() * self.num_replicas
-        while numbers and len(numbers) < total:
-            numbers += numbers[: total - len(numbers)]
-        own = numbers[self.rank :: self.num_replicas]
-        return batches(own, self.batch_size, self.drop_last)
-
-    def __len__(self):
-        count = self._count()
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 

@@ -10,13 +10,20 @@ __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 ops = _core.ops
 
 
-def _chosen(rule, parameter):
+def is_chosen(rule, parameter):
     return rule.need_clip is None or rule.need_clip(parameter)
 
 
 def _limited(gradients, limit):
     """The gradients times ``limit / max(norm, limit)`` of their common norm."""
-    squares = [ops.squared_l2_norm(g) for g in gradients]
+    return limited(gradients, limit, [ops.squared_l2_norm(g) for g in gradients])
+
+
+def limited(gradients, limit, squares):
+    """The gradients times ``limit / max(norm, limit)``, where squares add up to that of the norm.
+
+    The squares may be those of more gradients than these.
+    """
     widest = max((s.dtype for s in squares), key=str)
     squares = [s if s.dtype == widest else s.astype(widest) for s in squares]
     norm = ops.sqrt(ops.sum(squares) if len(squares) > 1 else squares[0])
@@ -87,7 +94,7 @@ class ClipGradByValue(Shown):
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
-        return [(p, self.one(g)) if _chosen(self, p) else (p, g) for p, g in pairs]
+        return [(p, self.one(g)) if is_chosen(self, p) else (p, g) for p, g in pairs]
 
     def one(self, gradient):
         """One gradient, limited."""
@@ -132,7 +139,7 @@ class ClipGradByNorm(Shown):
         return [(p, self._one(p, g)) for p, g in pairs]
 
     def _one(self, parameter, gradient):
-        if not _chosen(self, parameter):
+        if not is_chosen(self, parameter):
             return gradient
         return _limited([gradient], self.clip_norm)[0]
 
@@ -167,7 +174,7 @@ class ClipGradByGlobalNorm(ClipGradByNorm):
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
-        chosen = [_chosen(self, p) for p, _ in pairs]
+        chosen = [is_chosen(self, p) for p, _ in pairs]
         gradients = [g for (_, g), c in zip(pairs, chosen, strict=True) if c]
-        limited = iter(_limited(gradients, self.clip_norm) if gradients else ())
-        return [(p, next(limited) if c else g) for (p, g), c in zip(pairs, chosen, strict=True)]
+        results = iter(_limited(gradients, self.clip_norm) if gradients else ())
+        return [(p, next(results) if c else g) for (p, g), c in zip(pairs, chosen, strict=True)]

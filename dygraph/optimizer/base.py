@@ -120,6 +120,7 @@ class Optimizer(check.NamedArguments, OfObjects):
     has_rate = True  # the operator reads a learning rate
     attributes: dict = {}
     decay_attribute: str | None = None
+    _sharding = None  # who updates which parameter, if ranks divide them
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -229,6 +230,8 @@ class Optimizer(check.NamedArguments, OfObjects):
         if passes.steps:
             for prepare in tuple(passes.steps):
                 prepare(self)
+        if self._sharding is not None:
+            self._sharding.before_step()
         if modes.tracer is None:
             self.ask_rate()
         else:
@@ -237,8 +240,10 @@ class Optimizer(check.NamedArguments, OfObjects):
             self._admit()
         for update, entries in self._entries.values():
             update.run(entries)
-        if self._changed:
+        if self._changed or self._sharding is not None:  # a norm over ranks needs all of them
             self._step_changed()
+        if self._sharding is not None:
+            self._sharding.after_step()
 
     def ask_rate(self):
         """Read the learning rate of the next step, at the start of `step`."""
@@ -257,12 +262,17 @@ class Optimizer(check.NamedArguments, OfObjects):
             if p.grad is None:
                 still.append(p)
             elif self._is_changed(p):
-                self._state_of(p)
+                if self._is_own(p):
+                    self._state_of(p)
                 self._changed.append(p)
-            else:
+            elif self._is_own(p):
                 key, update = self._update_of(p)
                 self._entries.setdefault(key, (update, []))[1].append(self._entry(p, None))
         self._waiting = still
+
+    def _is_own(self, p):
+        """Whether this process updates a parameter."""
+        return self._sharding is None or self._sharding.owns(p)
 
     def _is_changed(self, p):
         own = self._decay_of(p) or getattr(p, "gradient_clip", None)
@@ -313,6 +323,8 @@ class Optimizer(check.NamedArguments, OfObjects):
             pairs = self._grad_clip.clip(pairs)
         batches = {}
         for p, g in pairs:
+            if not self._is_own(p):
+                continue
             decay = self._decay_of(p)
             key, update = self._update_of(p)
             entry = self._entry(p, g if decay is None else decay(p, g))

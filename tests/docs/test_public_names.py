@@ -21,7 +21,8 @@ dygraph.saving dygraph.notebook dygraph.profiler dygraph.reader dygraph.safetens
 dygraph.optimizer dygraph.io dygraph.training.model dygraph.callbacks dygraph.metrics
 dygraph.initializer dygraph.regularizer dygraph.autograd dygraph.checkpoint dygraph.memory
 dygraph.nets dygraph.distribution dygraph.geometric dygraph.lr dygraph.special
-dygraph.text dygraph.inference dygraph.quantization
+dygraph.text dygraph.inference dygraph.quantization dygraph.distributed.checkpoint
+dygraph.distributed.clip dygraph.distributed.sharded dygraph.distributed.sync_batch_norm
 """.split()
 # What these hold is refused, or is another name of an argument.
 OF_OTHER_LIBRARIES = {f"argument {name}" for name in ("places", "spellings", "others", "unnamed")}
