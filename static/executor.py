@@ -1,6 +1,7 @@
 """Running programs."""
 
 import collections
+import sys
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dygraph.errors import (
 )
 from dygraph.inspect.shown import Shown
 from dygraph.profiler import RecordEvent
-from dygraph.static import reading
+from dygraph.static import reading, remote
 from dygraph.static.compiler import CompiledProgram
 from dygraph.static.program import OpRole, Program, default_main_program
 from dygraph.static.scope import Scope, global_scope, scope_guard, set_rate
@@ -240,7 +241,13 @@ class Executor(Shown):
         return 0 if self._runs[program.version, names] % every == 0 else len(names)
 
     def close(self):
-        """Drop the prepared programs. A closed executor runs no more programs."""
+        """Drop the prepared programs. A closed executor runs no more programs.
+
+        A trainer tells its parameter servers that it has ended; they end with the last one.
+        """
+        link = sys.modules.get("dygraph.static.transpiler.link")
+        if link is not None:
+            link.close()
         self._prepared.clear()
         self._closed = True
 
@@ -248,7 +255,11 @@ class Executor(Shown):
         how = None if compiled is None else compiled.key()
         key = (program.version, program.random_seed, scope, fed, fetches, prune, how)
         plan = self._prepared.get(key)
-        if plan is None:
+        if plan is None and remote.listens(program):
+            from dygraph.static.transpiler.serving import Server
+
+            plan = self._prepared[key] = _Plan(Server(program, scope, self.place), [], None, [])
+        elif plan is None:
             for name, parameter in program.held.items():
                 if scope.find_var(name) is None:
                     variable = scope.var(name)
@@ -262,6 +273,10 @@ class Executor(Shown):
                 )
             reads = reading.split(program, fed)
             desc = program.desc if reads is None else reads.desc
+            if remote.talks(program):
+                from dygraph.static.transpiler.calls import with_calls
+
+                desc = with_calls(desc)
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
             every = order if reads is None else order + reads.outputs
