@@ -8,6 +8,7 @@ import numpy as np
 from dygraph import _core, to_variable
 from dygraph.core import check
 from dygraph.core.files import path_of
+from dygraph.distributed.job import asked_size
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -195,6 +196,8 @@ class Executor(Shown):
             compiled, program = program, program.program
         if not isinstance(program, Program):
             raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
+        if program.transpiled is not None:
+            _check_alone(program)
         scope = global_scope() if scope is None else scope
         if not isinstance(scope, Scope):
             raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")
@@ -295,6 +298,17 @@ class Executor(Shown):
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _check_alone(program):
+    """PreconditionNotMetError for a program that a transpiler took, in a job of many ranks."""
+    if asked_size() > 1:
+        raise PreconditionNotMetError(
+            "Executor.run: this program was given to DistributeTranspiler, which leaves it as it "
+            "is, where Fluid changes it: each rank of the job would train alone. Run "
+            "transpiler.get_trainer_startup_program() and get_trainer_program(), or a server's "
+            "programs; a clone() of this one runs in one process"
+        )
 
 
 def _schedules_in(program, desc):

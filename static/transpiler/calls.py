@@ -46,19 +46,26 @@ def with_calls(desc):
                     f"Executor.run: {op.type} must be in block 0, since all ranks must come to it, "
                     f"got it in block {inner.idx}"
                 )
-    made = []
+    made, receiving = [], []
     for op in block.ops:
+        if op.type in ("recv", "fetch_barrier"):
+            receiving.append(op)
+            continue
+        if receiving:
+            made.append(_receive(block, receiving))
+            receiving = []
         remote = op.type in _LOOKUP_GRADIENTS and any(
             op.has_attr(name) and op.attr(name) for name in ("remote_prefetch", "is_distributed")
         )
-        type = "remote_lookup_grad" if remote else op.type
-        if type == "split_byref":
+        if op.type == "split_byref":
             made.append(_split(block, op))
-        elif type in CARRIED:
-            call = _call(block, op, type)
+        elif op.type in CARRIED or remote:
+            call = _call(block, op, "remote_lookup_grad" if remote else op.type)
             made += [] if call is None else [call]
         else:
             made.append(op)
+    if receiving:
+        made.append(_receive(block, receiving))
     block.set_ops(made)
     return program.desc
 
@@ -85,12 +92,34 @@ def _call(block, op, type):
         return None
     if type == "remote_lookup_grad":
         attrs["height"] = int(block.var_recursive(op.input("W")[0]).shape[0])
-    key = (
-        type, _frozen(inputs), _frozen(outputs), _frozen(attrs)
-    )  # fmt: skip
+    return _host_call(block, (type, _frozen(inputs), _frozen(outputs), _frozen(attrs)))
+
+
+def _receive(block, receiving):
+    """One call for operators in a row that receive: all requests go before the first answer."""
+    wanted, outs = [], []
+    for op in receiving:
+        if op.type == "fetch_barrier":
+            wanted += [("fetch_barrier", "", endpoint) for endpoint in op.attr("endpoints")]
+            continue
+        names = op.attr("recv_varnames") if op.has_attr("recv_varnames") else []
+        names = list(names) or op.output("Out")
+        outs.append((op.output("Out"), len(names)))
+        wanted += [("get", n, e) for n, e in zip(names, op.attr("epmap"), strict=True)]
+    attrs = {
+        "trainer_id": receiving[0].attr("trainer_id"), "wanted": wanted,
+        "joined": [count > len(own) for own, count in outs],
+        "counts": [count for _, count in outs],
+    }  # fmt: skip
+    outputs = {"Out": [name for own, _ in outs for name in own]}
+    return _host_call(block, ("recv", (), _frozen(outputs), _frozen(attrs)))
+
+
+def _host_call(block, key):
+    _, inputs, outputs, _ = key
     desc = _core.Op("py_func")
-    desc.set_input("X", [name for names in inputs.values() for name in names])
-    desc.set_output("Out", [name for names in outputs.values() for name in names])
+    desc.set_input("X", [name for _, names in inputs for name in names])
+    desc.set_output("Out", [name for _, names in outputs for name in names])
     desc.set_attr("forward_callable_id", _handle(key))
     desc.set_attr("backward_callable_id", -1)
     desc.complete_attrs()
@@ -170,27 +199,19 @@ def _send_barrier(attrs, names, given):
     return []
 
 
-@carried("recv", reads=())
+@carried("recv", "fetch_barrier", reads=())
 def _recv(attrs, names, given):
     link = _link(attrs)
-    wanted = attrs.get("recv_varnames") or names["Out"]
-    for name, endpoint in zip(wanted, attrs["epmap"], strict=True):
-        link.request(endpoint, "get", name)
-    values = [link.answer(endpoint) for endpoint in attrs["epmap"]]
-    if attrs.get("recv_varnames"):
-        values = [ops.concat(values, axis=0)]
-    return values
-
-
-@carried("fetch_barrier", reads=(), writes=())
-def _fetch_barrier(attrs, names, given):
-    link = _link(attrs)
-    for endpoint in attrs["endpoints"]:
-        link.request(endpoint, "fetch_barrier")
-    for endpoint in attrs["endpoints"]:
-        link.answer(endpoint)
+    for do, name, endpoint in attrs["wanted"]:
+        link.request(endpoint, do, name)
+    answers = [(do, link.answer(endpoint)) for do, _, endpoint in attrs["wanted"]]
+    values = iter([value for do, value in answers if do == "get"])
+    results = []
+    for joined, count in zip(attrs["joined"], attrs["counts"], strict=True):
+        parts = [next(values) for _ in range(count)]
+        results += [ops.concat(parts, axis=0)] if joined else parts
     link.received = True
-    return []
+    return results
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -329,7 +350,7 @@ _REDUCTIONS = ("sum", "prod", "max", "min")  # by the numbers of allreduce's red
 @carried("allreduce")
 def _all_reduce(attrs, names, given):
     op = _REDUCTIONS[int(attrs.get("reduce_type", 0))]
-    return [world().all_reduce(v.detach(), op) for v in given["X"]]
+    return [world().all_reduce(v, op) for v in given["X"]]
 
 
 for _number, _op in enumerate(_REDUCTIONS):
@@ -343,7 +364,7 @@ for _number, _op in enumerate(_REDUCTIONS):
 @carried("c_broadcast", "broadcast")
 def _broadcast(attrs, names, given):
     root = int(attrs.get("root", 0))
-    return [world().broadcast(v.detach(), root) for v in given["X"]]
+    return [world().broadcast(v, root) for v in given["X"]]
 
 
 @carried("c_allgather")

@@ -43,6 +43,7 @@ class Link:
         said = [json.loads(bytes(part)) for part in comm.all_gather(np.frombuffer(text, "uint8"))]
         self.servers = {r["server"]: i for i, r in enumerate(said) if "server" in r}
         self.trainers = {r["trainer"]: i for i, r in enumerate(said) if "trainer" in r}
+        self._works = []  # answers on their way
         self.received = False  # whether a trainer has its parameters
         self._check(said)
 
@@ -62,11 +63,12 @@ class Link:
     # Both sides
 
     def put(self, rank, tag, fields, value=None):
-        """Send a line, and a value behind it."""
+        """Start to send a line, and a value behind it."""
         line = json.dumps({**fields, "value": value is not None}).encode()
-        self._comm.send(np.frombuffer(line, "uint8"), rank, tag)
+        works = [self._comm.send(np.frombuffer(line, "uint8"), rank, tag, wait=False)]
         if value is not None:
-            self._comm.send(value, rank, _VALUE)
+            works.append(self._comm.send(value, rank, _VALUE, wait=False))
+        return works
 
     def take(self, rank, tag):
         """A line of a rank, and the value behind it."""
@@ -98,7 +100,8 @@ class Link:
 
     def request(self, endpoint, do, name="", value=None):
         """Send a request to a server."""
-        self.put(self.rank_of(endpoint), _REQUEST, {"do": do, "name": name}, value)
+        for work in self.put(self.rank_of(endpoint), _REQUEST, {"do": do, "name": name}, value):
+            work.wait()
 
     def answer(self, endpoint):
         """The server's answer to the oldest request that has one."""
@@ -119,8 +122,14 @@ class Link:
         return found.source, *self.take(found.source, _REQUEST)
 
     def give(self, rank, value=None, error=None):
-        """Answer a rank."""
-        self.put(rank, _ANSWER, {} if error is None else {"error": error}, value)
+        """Answer a rank. No wait: it may be waiting for another server first."""
+        self._works = [work for work in self._works if not work.done()]
+        self._works += self.put(rank, _ANSWER, {} if error is None else {"error": error}, value)
+
+    def finish(self):
+        """Wait until all answers have gone."""
+        for work in self._works:
+            work.wait()
 
 
 def link_of(**role):
@@ -144,6 +153,8 @@ def close():
     """End the link; a trainer tells the servers that it makes no more steps."""
     global _link
     link, _link = _link, None
+    if link is not None:
+        link.finish()
     if link is not None and "trainer" in link.role:
         for endpoint in link.servers:
             link.request(endpoint, "complete")

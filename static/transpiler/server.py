@@ -38,6 +38,7 @@ class _Server:
         self.program.random_seed = division.program.random_seed
         self.block = self.program.global_block()
         self.blocks, self.by_grad, self.sparse, self.prefetches = [], [], [], []
+        self.senders = []
         rates = self._rates() if division.rates else -1
         outer = self.program.num_blocks - 1
         for trained, part in own_parts(division, endpoint):
@@ -63,7 +64,7 @@ class _Server:
         if self.prefetches:
             attrs["prefetch_var_name_to_block_id"] = self.prefetches
         listen = described(
-            self.block, "listen_and_serv", {"X": []}, {}, attrs,
+            self.block, "listen_and_serv", {"X": self.senders}, {}, attrs,
             kinds={"optimize_blocks": "BLOCKS"},
         )  # fmt: skip
         self.block.put_op(listen)
@@ -100,6 +101,8 @@ class _Server:
             self.sparse.append(f"{part.grad}:{part.name}")
         if self.division.merges:
             self._merge(block, trained, part, grad)
+        else:
+            self.senders.append(part.grad)
         names = {trained.name: part.name, trained.grad: part.grad}
         rates = {n for op in self.division.rates for n in op.output_arg_names}
         for op in trained.ops:
@@ -120,6 +123,7 @@ class _Server:
 
     def _merge(self, block, trained, part, grad):
         senders = [self.division.sent_by(i, trained, part) for i in range(self.division.trainers)]
+        self.senders += senders
         for name in senders:
             declared(self.block, grad, name)
         with self.program.marked(OpRole.Optimize, [part.name, part.grad]):

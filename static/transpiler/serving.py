@@ -123,6 +123,7 @@ class Server:
             other, fields, _ = self._link.next_request()
             fields = fields if other == rank else {}
         self._link.give(rank, error=text)
+        self._link.finish()
         raise InvalidArgumentError(
             f"the server {self._endpoint} got from trainer {self._numbers.get(rank)}: {text}"
         )

@@ -1,6 +1,5 @@
 """The programs of a trainer: gradients go to servers, parameters and rows come back."""
 
-from dygraph import unique_name
 from dygraph.errors import UnimplementedError
 from dygraph.static.codes import OpRole
 from dygraph.static.transpiler.editing import declared, described, place_after
@@ -40,12 +39,6 @@ class _Trainer:
 
     def _append(self, *args, **kwargs):
         return self._put(len(self.block.ops), *args, **kwargs)
-
-    def _order(self):
-        """A variable without a value, which shows what comes after what."""
-        name = unique_name.generate("@CONTROL_DEPENDENCY@")
-        self.block.create_var(name=name, stop_gradient=True)
-        return name
 
     # Updates
 
@@ -162,7 +155,7 @@ class _Trainer:
                 index, type, {"X": [grad]}, {"Out": names}, sizes, role=OpRole.Dist, kinds=wire
             )
             index += 1
-        self.orders[trained.name] = self._order()
+        self.orders[trained.name] = order_in(self.block)
         self._put(
             index, "send", {"X": names}, {"Out": [self.orders[trained.name]]}, attrs, pair=pair,
             kinds=kinds,
@@ -181,13 +174,13 @@ class _Trainer:
                     "program does not read it"
                 )
             self._append(
-                "send", {"X": [_COUNTER]}, {"Out": [self._order()]},
+                "send", {"X": [_COUNTER]}, {"Out": [order_in(self.block)]},
                 {"epmap": division.endpoints, "trainer_id": division.trainer_id},
                 pair=[_COUNTER, _COUNTER],
             )  # fmt: skip
         barrier = None
         if division.sync:
-            barrier = self._order()
+            barrier = order_in(self.block)
             self._append(
                 "send_barrier", {"X": list(self.orders.values())}, {"Out": [barrier]},
                 {**ends, "half_async": False},
@@ -202,6 +195,15 @@ class _Trainer:
         for trained in division.trained:
             if not trained.fetched:
                 join(self.block, division, trained)
+
+
+def order_in(block):
+    """A variable without a value, which shows what comes after what."""
+    number = 0
+    while block.core.has(name := f"@CONTROL_DEPENDENCY@{number}"):
+        number += 1
+    block.create_var(name=name, stop_gradient=True)
+    return name
 
 
 def receive(block, division, trained, order):
@@ -247,12 +249,11 @@ def startup_program(division, startup):
             role=OpRole.Forward, kinds=_LONGS,
         )  # fmt: skip
         block.put_op(op)
-    received = []
     for trained in division.trained:
         if not trained.fetched:
-            received += receive(block, division, trained, [])
+            receive(block, division, trained, [])
     ends = {"endpoints": division.endpoints, "trainer_id": division.trainer_id}
-    block.put_op(described(block, "fetch_barrier", {}, {"Out": received}, ends))
+    block.put_op(described(block, "fetch_barrier", {}, {"Out": [order_in(block)]}, ends))
     for trained in division.trained:
         if not trained.fetched:
             join(block, division, trained)
