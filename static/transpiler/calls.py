@@ -188,7 +188,7 @@ def _send(attrs, names, given):
 def _divided(value, sections):
     if _core.value_kind(value) == "SelectedRows":
         return list(ops.split_selected_rows(value, height_sections=list(sections)))
-    return list(ops.split(value, axis=0, sections=list(sections)))
+    return list(ops.split(value, sizes=list(sections), axis=0))
 
 
 @carried("send_barrier", reads=(), writes=())
