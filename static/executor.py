@@ -8,7 +8,6 @@ import numpy as np
 from dygraph import _core, to_variable
 from dygraph.core import check
 from dygraph.core.files import path_of
-from dygraph.distributed.job import asked_size
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -302,6 +301,8 @@ class Executor(Shown):
 
 def _check_alone(program):
     """PreconditionNotMetError for a program that a transpiler took, in a job of many ranks."""
+    from dygraph.distributed.job import asked_size
+
     if asked_size() > 1:
         raise PreconditionNotMetError(
             "Executor.run: this program was given to DistributeTranspiler, which leaves it as it "

@@ -91,13 +91,7 @@ class Server:
     def run(self, values):
         """Serve; the results of the run, none."""
         del values
-        self._link = link.link_of(server=self._endpoint, trainers=self._trainers)
-        self._numbers = {rank: number for number, rank in self._link.trainers.items()}
-        self._given = {number: set() for number in self._numbers.values()}
-        self._barriers, self._ended = set(), set()
-        self._later = collections.deque()  # requests that wait for the end of a step
-        if not self._sync and self._rates > 0:
-            self._blocks[self._rates].run([])
+        self.begin(link.link_of(server=self._endpoint, trainers=self._trainers))
         while len(self._ended) < self._trainers:
             rank, fields, value = self._link.next_request()
             try:
@@ -106,6 +100,16 @@ class Server:
                 self._refuse(rank, fields, str(error))
         link.close()
         return []
+
+    def begin(self, link):
+        """Take requests of a link from now on."""
+        self._link = link
+        self._numbers = {rank: number for number, rank in self._link.trainers.items()}
+        self._given = {number: set() for number in self._numbers.values()}
+        self._barriers, self._ended = set(), set()
+        self._later = collections.deque()  # requests that wait for the end of a step
+        if not self._sync and self._rates > 0:
+            self._blocks[self._rates].run([])
 
     def _take(self, rank, fields, value):
         do, name = fields.get("do"), fields.get("name")

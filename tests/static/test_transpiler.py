@@ -315,5 +315,94 @@ def test_a_server_refuses_by_name_and_tells_the_trainer(server, monkeypatch, req
     monkeypatch.setattr(serving.link, "link_of", lambda **role: link)
     with pytest.raises(InvalidArgumentError, match=text):
         static.Executor().run(server[0], scope=server[1])
-    (rank, said), = link.answers
+    ((rank, said),) = link.answers
     assert rank == requests[0][0] and said in str(InvalidArgumentError(said))
+
+
+# Trainer and servers in one process ---------------------------------------------------------------
+
+
+class Direct:
+    """The link of a trainer whose requests servers of the same process take at once."""
+
+    def __init__(self, made, scope_of):
+        self.received, self.trainers, self.role = False, {0: 0}, {}
+        self.servers, self.answers, self.at = {}, {}, None
+        for end in made._division.endpoints:
+            scope_of[end] = scope = static.Scope()
+            static.Executor().run(made.get_startup_program(end), scope=scope)
+            server = serving.Server(made.get_pserver_program(end), scope, None)
+            self.servers[end], self.answers[end] = server, []
+            server.begin(self)
+
+    def request(self, endpoint, do, name="", value=None):
+        self.at = endpoint
+        self.servers[endpoint]._take(0, {"do": do, "name": name}, value)
+
+    def give(self, rank, value=None, error=None):
+        assert error is None
+        self.answers[self.at].append(value)
+
+    def answer(self, endpoint):
+        return self.answers[endpoint].pop(0)
+
+
+def recurrent():
+    """A cell's weight that a loop of the program uses, trained with a rate that falls."""
+    main, startup = static.Program(), static.Program()
+    main.random_seed = startup.random_seed = 5
+    with static.program_guard(main, startup), static.unique_name.guard():
+        x = static.data("x", [3, None, 4])
+        rnn = layers.StaticRNN()
+        with rnn.step():
+            word = rnn.step_input(x)
+            state = rnn.memory(shape=[-1, 6], batch_ref=word)
+            new = layers.fc([word, state], 6, act="tanh", bias_attr=False)
+            rnn.update_memory(state, new)
+            rnn.step_output(new)
+        loss = layers.mean(layers.square(layers.fc(rnn(), 1, num_flatten_dims=2)))
+        rate = layers.piecewise_decay([2, 3], [0.3, 0.2, 0.1])
+        clip = nn.ClipGradByNorm(0.05)
+        static.optimizer.RMSProp(rate, grad_clip=clip).minimize(loss)
+    return main, startup, loss, {"x": np.random.RandomState(0).rand(3, 5, 4).astype("float32")}
+
+
+def ragged():
+    """Sequences of words from two tables, one of them distributed, with a padding."""
+    main, startup = static.Program(), static.Program()
+    main.random_seed = startup.random_seed = 5
+    with static.program_guard(main, startup), static.unique_name.guard():
+        words = static.data("words", [None, 1], "int64", lod_level=1)
+        values = np.random.RandomState(1).rand(31, 3).astype("float32")
+        first = static.ParamAttr("t", static.initializer.NumpyArrayInitializer(values))
+        one = layers.embedding(words, [31, 3], True, True, 2, first)
+        two = layers.embedding(words, [31, 3], True, param_attr="u")
+        pooled = layers.sequence_pool(layers.concat([one, two], 1), "sum")
+        loss = layers.mean(layers.square(layers.fc(pooled, 1)))
+        static.optimizer.Adagrad(0.1).minimize(loss)
+    ids = static.create_lod_tensor(
+        np.array([[2], [5], [5], [30], [0]]), [[3, 2]], static.CPUPlace()
+    )
+    return main, startup, loss, {"words": ids}
+
+
+@pytest.mark.parametrize("build", [recurrent, ragged])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_one_trainer_and_two_servers_give_the_bits_of_one_process(monkeypatch, build, compiled):
+    main, startup, loss, feed = build()
+    exe, scope = static.Executor(), static.Scope()
+    exe.run(startup, scope=scope)
+    alone = [exe.run(main, feed, [loss], scope=scope)[0] for _ in range(5)]
+    config = static.DistributeTranspilerConfig()
+    config.min_block_size = 8
+    made = transpiled((main, startup), trainers=1, config=config)
+    link = Direct(made, {})
+    monkeypatch.setattr(calls, "link_of", lambda **role: link)
+    scope = static.Scope()
+    exe.run(made.get_trainer_startup_program(), scope=scope)
+    program = made.get_trainer_program()
+    if compiled:
+        program = static.CompiledProgram(program).with_data_parallel(loss.name)
+    found = [exe.run(program, feed, [loss.name], scope=scope)[0] for _ in range(5)]
+    np.testing.assert_array_equal(found, alone)
+    assert len(np.unique(alone)) == 5
