@@ -5,10 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from dygraph import to_variable
-from dygraph.core.sparse import selected_rows
-from dygraph.errors import InvalidArgumentError
-from dygraph.static.transpiler import serving
 from tests.jobs import start_job
 
 SCRIPT = '''
