@@ -260,7 +260,8 @@ class Executor(Shown):
         if plan is None and remote.listens(program):
             from dygraph.static.transpiler.serving import Server
 
-            plan = self._prepared[key] = _Plan(Server(program, scope, self.place), [], None, [])
+            server = Server(program, scope, self.place, self._files)
+            plan = self._prepared[key] = _Plan(server, [], None, [])
         elif plan is None:
             for name, parameter in program.held.items():
                 if scope.find_var(name) is None:

@@ -9,7 +9,8 @@ __all__ = ["LISTEN", "REMOTE", "listens", "talks"]
 LISTEN = "listen_and_serv"
 REMOTE = frozenset(
     "send recv send_barrier fetch_barrier split_byref split_ids merge_ids prefetch "
-    "distributed_lookup_table lookup_sparse_table fake_init gen_nccl_id c_gen_nccl_id c_comm_init "
+    "distributed_lookup_table lookup_sparse_table fake_init checkpoint_notify "
+    "gen_nccl_id c_gen_nccl_id c_comm_init "
     "c_allreduce_sum c_allreduce_max c_allreduce_min c_allreduce_prod c_broadcast c_allgather "
     "c_reducescatter c_sync_calc_stream c_sync_comm_stream allreduce broadcast".split()
 )

@@ -214,6 +214,16 @@ def _recv(attrs, names, given):
     return results
 
 
+@carried("checkpoint_notify", reads=(), writes=())
+def _checkpoint(attrs, names, given):
+    link = _link(attrs)
+    for endpoint in attrs["endpoints"]:
+        link.request(endpoint, "checkpoint", attrs["dirname"])
+    for endpoint in attrs["endpoints"]:
+        link.answer(endpoint)
+    return []
+
+
 # Tables -------------------------------------------------------------------------------------------
 
 

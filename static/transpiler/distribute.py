@@ -6,6 +6,7 @@ from dygraph.inspect.shown import Shown
 from dygraph.static.program import Program, default_main_program, default_startup_program
 from dygraph.static.transpiler import collective, server, trainer
 from dygraph.static.transpiler.config import DistributeTranspilerConfig
+from dygraph.static.transpiler.editing import described
 from dygraph.static.transpiler.parts import Division
 
 __all__ = ["DistributeTranspiler"]
@@ -36,7 +37,7 @@ class DistributeTranspiler(Shown):
     ...     _ = static.optimizer.SGD(0.1).minimize(loss)
     >>> transpiler = static.DistributeTranspiler()
     >>> transpiler.transpile(0, main, "s:1,s:2", trainers=2, startup_program=startup)
-    >>> [op.type for op in transpiler.get_trainer_program().global_block().ops][-6:]
+    >>> [op.type for op in transpiler.get_trainer_program().global_block().ops][-5:]
     ['send', 'send_barrier', 'recv', 'recv', 'fetch_barrier']
     """
 
@@ -153,6 +154,33 @@ class DistributeTranspiler(Shown):
         if self._pair:
             return self._pair[0].clone()
         return trainer.startup_program(self._divided(), self._startup)
+
+    def get_checkpoint_program(self, dirname):
+        """A program by which one trainer, between two steps, has all servers save their variables.
+
+        Parameters
+        ----------
+        dirname : str
+            Inside the directory that ``Executor(files=...)`` of each server names. A server writes
+            to ``pserver_0``, ``pserver_1``, ... in it; `static.io.load_persistables` reads them.
+
+        Returns
+        -------
+        Program
+            One operator, ``checkpoint_notify``.
+        """
+        if not isinstance(dirname, str):
+            raise ArgumentTypeError(
+                f"get_checkpoint_program: dirname must be a path, got {kind_of(dirname)}"
+            )
+        division, program = self._divided(), Program()
+        attrs = {
+            "endpoints": division.endpoints, "dirname": dirname,
+            "trainer_id": division.trainer_id,
+        }  # fmt: skip
+        block = program.global_block()
+        block.put_op(described(block, "checkpoint_notify", {}, {}, attrs))
+        return program
 
     def get_pserver_program(self, endpoint):
         """The program of a server: ``listen_and_serv`` with blocks for the rate and the updates.

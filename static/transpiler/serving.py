@@ -1,14 +1,17 @@
 """A parameter server: the loop of ``listen_and_serv``."""
 
 import collections
+import pathlib
 
 from dygraph import _core, ops, to_variable
 from dygraph.errors import DygraphError, InvalidArgumentError
+from dygraph.static.executor import Executor
 from dygraph.static.program import Program
 from dygraph.static.remote import LISTEN, talks
 from dygraph.static.transpiler import link
 from dygraph.static.transpiler.calls import with_calls
 from dygraph.static.transpiler.parts import TRAINER
+from dygraph.static.variable_files import save_persistables
 
 __all__ = ["Server"]
 
@@ -39,9 +42,10 @@ class Server:
     gradient runs its block when it arrives.
     """
 
-    def __init__(self, program, scope, place):
+    def __init__(self, program, scope, place, files=None):
         listen = _listening(program)
-        self._scope, self._place = scope, place
+        self._program, self._scope, self._place, self._files = program, scope, place, files
+        self._number = int(listen.attr("pserver_id"))
         self._endpoint, self._trainers = listen.attr("endpoint"), int(listen.attr("Fanin"))
         self._sync = int(listen.attr("distributed_mode")) == 0
         self._rates = int(listen.attr("lr_decay_block_id"))
@@ -116,14 +120,14 @@ class Server:
         trainer = self._numbers.get(rank)
         if trainer is None or do not in _REQUESTS or not isinstance(name, str):
             raise _Refused(f"a request must be one of {', '.join(_REQUESTS)}, got {fields}")
-        if do in ("get", "prefetch", "fetch_barrier") and trainer in self._barriers:
+        if do in _ANSWERED and do != "complete" and trainer in self._barriers:
             self._later.append((rank, fields, value))
             return
         getattr(self, f"_{do}")(rank, trainer, name, value)
 
     def _refuse(self, rank, fields, text):
         """Tell a trainer what is wrong when it asks for something, and end."""
-        while fields.get("do") not in ("get", "prefetch", "fetch_barrier", "complete"):
+        while fields.get("do") not in _ANSWERED:
             other, fields, _ = self._link.next_request()
             fields = fields if other == rank else {}
         self._link.give(rank, error=text)
@@ -228,6 +232,17 @@ class Server:
     def _fetch_barrier(self, rank, trainer, name, value):
         self._link.give(rank)
 
+    def _checkpoint(self, rank, trainer, name, value):
+        inside = pathlib.PurePath(name)
+        if self._files is None or inside.is_absolute() or ".." in inside.parts:
+            raise _Refused(
+                "a server saves inside the directory that Executor(files=...) names, got "
+                f"'{name}' and files={self._files!r}"
+            )
+        folder = pathlib.Path(self._files, inside, f"pserver_{self._number}")
+        save_persistables(Executor(self._place), str(folder), self._program, scope=self._scope)
+        self._link.give(rank)
+
     def _complete(self, rank, trainer, name, value):
         self._ended.add(trainer)
         self._link.give(rank)
@@ -243,7 +258,8 @@ class Server:
             self._refuse(rank, asked, text)
 
 
-_REQUESTS = ("send", "send_barrier", "get", "prefetch", "fetch_barrier", "complete")
+_ANSWERED = ("get", "prefetch", "fetch_barrier", "checkpoint", "complete")
+_REQUESTS = ("send", "send_barrier", "get", "prefetch", "fetch_barrier", "checkpoint", "complete")
 
 
 def _owner(name):

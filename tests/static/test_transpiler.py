@@ -325,13 +325,14 @@ def test_a_server_refuses_by_name_and_tells_the_trainer(server, monkeypatch, req
 class Direct:
     """The link of a trainer whose requests servers of the same process take at once."""
 
-    def __init__(self, made, scope_of):
+    def __init__(self, made, files=None):
+        scope_of = self.scopes = {}
         self.received, self.trainers, self.role = False, {0: 0}, {}
         self.servers, self.answers, self.at = {}, {}, None
         for end in made._division.endpoints:
             scope_of[end] = scope = static.Scope()
             static.Executor().run(made.get_startup_program(end), scope=scope)
-            server = serving.Server(made.get_pserver_program(end), scope, None)
+            server = serving.Server(made.get_pserver_program(end), scope, None, files)
             self.servers[end], self.answers[end] = server, []
             server.begin(self)
 
@@ -396,7 +397,7 @@ def test_one_trainer_and_two_servers_give_the_bits_of_one_process(monkeypatch, b
     config = static.DistributeTranspilerConfig()
     config.min_block_size = 8
     made = transpiled((main, startup), trainers=1, config=config)
-    link = Direct(made, {})
+    link = Direct(made)
     monkeypatch.setattr(calls, "link_of", lambda **role: link)
     scope = static.Scope()
     exe.run(made.get_trainer_startup_program(), scope=scope)
@@ -406,3 +407,25 @@ def test_one_trainer_and_two_servers_give_the_bits_of_one_process(monkeypatch, b
     found = [exe.run(program, feed, [loss.name], scope=scope)[0] for _ in range(5)]
     np.testing.assert_array_equal(found, alone)
     assert len(np.unique(alone)) == 5
+
+
+def test_servers_save_what_they_hold_and_begin_again_with_it(monkeypatch, tmp_path):
+    main, startup, loss, feed = ragged()
+    made = transpiled((main, startup), trainers=1)
+    exe, scope, link = static.Executor(), static.Scope(), Direct(made, str(tmp_path))
+    monkeypatch.setattr(calls, "link_of", lambda **role: link)
+    exe.run(made.get_trainer_startup_program(), scope=scope)
+    exe.run(made.get_trainer_program(), feed, scope=scope)
+    exe.run(made.get_checkpoint_program("at/1"), scope=scope)
+    for k, end in enumerate(SERVERS):
+        again, program = static.Scope(), made.get_pserver_program(end)
+        folder = str(tmp_path / "at" / "1" / f"pserver_{k}")
+        static.io.load_persistables(exe, folder, program, scope=again)
+        for var in program.global_block().vars.values():
+            if var.persistable:
+                held, read = (s.find_var(var.name).get() for s in (link.scopes[end], again))
+                np.testing.assert_array_equal(held.numpy(), read.numpy())
+    assert again.find_var("t").get().shape == (15, 3) and not np.all(read.numpy() == 0)
+    for name in ("../other", "/tmp/other"):
+        with pytest.raises(serving._Refused, match="inside the directory"):
+            exe.run(made.get_checkpoint_program(name), scope=scope)
