@@ -4,14 +4,13 @@ import collections
 import pathlib
 
 from dygraph import _core, ops, to_variable
+from dygraph.core import files
 from dygraph.errors import DygraphError, InvalidArgumentError
-from dygraph.static.executor import Executor
 from dygraph.static.program import Program
 from dygraph.static.remote import LISTEN, talks
 from dygraph.static.transpiler import link
 from dygraph.static.transpiler.calls import with_calls
 from dygraph.static.transpiler.parts import TRAINER
-from dygraph.static.variable_files import save_persistables
 
 __all__ = ["Server"]
 
@@ -42,9 +41,9 @@ class Server:
     gradient runs its block when it arrives.
     """
 
-    def __init__(self, program, scope, place, files=None):
+    def __init__(self, program, scope, place, directory=None):
         listen = _listening(program)
-        self._program, self._scope, self._place, self._files = program, scope, place, files
+        self._scope, self._place, self._directory = scope, place, directory
         self._number = int(listen.attr("pserver_id"))
         self._endpoint, self._trainers = listen.attr("endpoint"), int(listen.attr("Fanin"))
         self._sync = int(listen.attr("distributed_mode")) == 0
@@ -234,13 +233,18 @@ class Server:
 
     def _checkpoint(self, rank, trainer, name, value):
         inside = pathlib.PurePath(name)
-        if self._files is None or inside.is_absolute() or ".." in inside.parts:
+        if self._directory is None or inside.is_absolute() or ".." in inside.parts:
             raise _Refused(
                 "a server saves inside the directory that Executor(files=...) names, got "
-                f"'{name}' and files={self._files!r}"
+                f"'{name}' and files={self._directory!r}"
             )
-        folder = pathlib.Path(self._files, inside, f"pserver_{self._number}")
-        save_persistables(Executor(self._place), str(folder), self._program, scope=self._scope)
+        values = {
+            var.name: [self._scope.find_var(var.name).get()]
+            for var in self._vars.values()
+            if var.persistable
+        }
+        folder = pathlib.Path(self._directory, inside, f"pserver_{self._number}")
+        files.write_together(str(folder), values)
         self._link.give(rank)
 
     def _complete(self, rank, trainer, name, value):
