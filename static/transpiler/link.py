@@ -7,6 +7,7 @@ the values that belong to it.
 
 import atexit
 import json
+import sys
 
 import numpy as np
 
@@ -162,4 +163,9 @@ def close():
             link.answer(endpoint)
 
 
-atexit.register(close)
+def _at_exit():
+    if getattr(sys, "last_value", None) is None:  # an error ends the job instead
+        close()
+
+
+atexit.register(_at_exit)

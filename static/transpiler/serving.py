@@ -133,7 +133,7 @@ class Server:
         self._link.finish()
         raise InvalidArgumentError(
             f"the server {self._endpoint} got from trainer {self._numbers.get(rank)}: {text}"
-        )
+        ) from None
 
     # Requests
 
