@@ -1,6 +1,6 @@
 """The programs of a trainer: gradients go to servers, parameters and rows come back."""
 
-from dygraph.errors import UnimplementedError
+from dygraph.errors import InvalidArgumentError, UnimplementedError
 from dygraph.static.codes import OpRole
 from dygraph.static.transpiler.editing import declared, described, place_after
 from dygraph.static.transpiler.parts import DENSE, LOOKUPS, TABLE
@@ -29,7 +29,11 @@ class _Trainer:
                 self._prefetch(trained)
         for trained in division.trained:
             self._send(trained)
+        count = len(self.block.ops)
         self._exchange()
+        # Operators behind the updates see the parameters that have come.
+        ops, tail = list(self.block.ops), count - self.tail
+        self.block.set_ops([*ops[:tail], *ops[count:], *ops[tail:count]])
 
     # Helpers
 
@@ -43,7 +47,10 @@ class _Trainer:
     # Updates
 
     def _drop_updates(self):
+        last = max(i for i, op in enumerate(self.block.ops) if op.role & OpRole.Optimize)
+        self.tail = len(self.block.ops) - last - 1
         dropped = {op for op in self.block.ops if op.role & (OpRole.Optimize | OpRole.LRSched)}
+        self.tail -= sum(op in dropped for op in self.block.ops[last + 1 :])
         if not self.division.sync:  # the trainer counts its steps
             dropped = {op for op in dropped if not _counts(op)}
         self.block.set_ops([op for op in self.block.ops if op not in dropped])
@@ -197,6 +204,20 @@ class _Trainer:
                 join(self.block, division, trained)
 
 
+def _check_draws(startup, trainer, trained):
+    """InvalidArgumentError if trainers would draw different values of what no server sends."""
+    for op in startup.global_block().ops:
+        if not op.has_attr("seed") or op.attr("seed") or startup.random_seed:
+            continue
+        for name in op.output_arg_names:
+            if name not in trained and trainer.core.has(name):
+                raise InvalidArgumentError(
+                    f"get_trainer_startup_program: '{name}' is not trained, so no server sends it, "
+                    f"and {op.type} would draw other values on each trainer. Give its initializer "
+                    "a seed, or set random_seed of the startup program"
+                )
+
+
 def order_in(block):
     """A variable without a value, which shows what comes after what."""
     number = 0
@@ -239,6 +260,7 @@ def startup_program(division, startup):
     states = {n for op in division.updates for n in op.input_arg_names if not trainer.core.has(n)}
     if division.sync:
         states |= {n for op in division.rates for n in _names(op) if not trainer.core.has(n)}
+    _check_draws(startup, trainer, {t.name for t in division.trained})
     fetched = {t.name: t for t in division.trained if t.fetched}
     kept = [op for op in block.ops if not (states | set(fetched)).intersection(op.output_arg_names)]
     block.set_ops(kept)

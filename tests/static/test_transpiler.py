@@ -200,6 +200,7 @@ def test_parts_go_to_servers_in_turns_or_by_name():
             "the gradient of that parameter alone",
         ),
         (lambda: static.optimizer.SGD(lr.StepDecay(0.1, 3)), "StepDecay, whose steps"),
+        (lambda: static.optimizer.LookaheadOptimizer(static.optimizer.SGD(0.1)), "after or beside"),
     ],
 )
 def test_what_cannot_be_divided_is_named(optimizer, text):
@@ -215,6 +216,22 @@ def test_updates_by_a_norm_keep_parameters_whole():
     assert "squared_l2_norm" in [
         op.type for b in made.get_pserver_program(SERVERS[0]).blocks[1:] for op in b.ops
     ]
+
+
+def test_values_that_no_server_sends_must_be_equal_on_all_trainers():
+    frozen = static.ParamAttr("f", trainable=False)
+    for seed in (0, 3):
+        main, startup = static.Program(), static.Program()
+        startup.random_seed = seed
+        with static.program_guard(main, startup):
+            h = layers.fc(static.data("x", [None, 2]), 3, param_attr=frozen)
+            static.optimizer.SGD(0.1).minimize(layers.mean(h))
+        made = transpiled((main, startup))
+        if seed:
+            assert "f" in made.get_trainer_startup_program().global_block().vars
+            continue
+        with pytest.raises(InvalidArgumentError, match="'f' is not trained"):
+            made.get_trainer_startup_program()
 
 
 def test_arguments_are_checked():
@@ -365,6 +382,7 @@ def recurrent():
         rate = layers.piecewise_decay([2, 3], [0.3, 0.2, 0.1])
         clip = nn.ClipGradByNorm(0.05)
         static.optimizer.RMSProp(rate, grad_clip=clip).minimize(loss)
+        loss = layers.reduce_sum(main.all_parameters()[0])  # read after the update
     return main, startup, loss, {"x": np.random.RandomState(0).rand(3, 5, 4).astype("float32")}
 
 
