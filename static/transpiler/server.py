@@ -1,6 +1,6 @@
 """The programs of a parameter server: the updates of its parts, and their first values."""
 
-from dygraph.errors import InvalidArgumentError, NotFoundError
+from dygraph.errors import InvalidArgumentError, NotFoundError, UnimplementedError
 from dygraph.static.codes import OpRole
 from dygraph.static.operator import Operator
 from dygraph.static.program import Program
@@ -193,7 +193,7 @@ class _Startup:
             self._copy(op, wanted)
 
     def _wanted(self, division, endpoint):
-        """{name in the startup program: [(name, shape, Trained, Part)]}, of whole variables too."""
+        """{name in the startup program: [(name, Trained or None, Part)]}; None: a whole value."""
         program = server_program(division, endpoint)
         held = program.global_block()
         wanted, named = {}, set()
@@ -220,6 +220,13 @@ class _Startup:
 
     def _copy(self, op, wanted):
         outs = op.output_arg_names
+        cut = [n for n in set(op.input_arg_names) - set(outs) if n in wanted]
+        cut = [n for n in cut if n not in [own for own, _, _ in wanted[n]]]
+        if cut:
+            raise UnimplementedError(
+                f"get_startup_program: {op.type} reads the whole '{cut[0]}', of which servers hold "
+                "parts. Set config.slice_var_up = False"
+            )
         for name in [*op.input_arg_names, *outs]:
             if name not in wanted and self.origin.core.has(name):
                 declared(self.block, self.origin.var(name))
