@@ -18,7 +18,7 @@ from dygraph.static.transpiler.link import link_of
 
 __all__ = ["CARRIED", "with_calls"]
 
-CARRIED = {}  # type -> function(attributes, names by slot, values by slot) -> results
+CARRIED: dict = {}  # type -> function(attributes, names by slot, values by slot) -> results
 
 
 def carried(*types, reads=("X",), writes=("Out",)):
