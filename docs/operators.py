@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import dygraph
+from dygraph.static.remote import LISTEN, REMOTE
 
 HERE = Path(__file__).parent
 PAGE = HERE / "operators.md"
@@ -25,8 +26,8 @@ HEAD = """# Operators
 - **libraries**: `own` kernels, and libraries whose kernels are preferred for the calls they take.
 """
 
-# Marks of programs, which the executor carries out (static/reading.py).
-MARKS = {"create_py_reader", "read"}
+# Marks of programs, which the executor carries out (static/reading.py, static/transpiler).
+MARKS = {"create_py_reader", "read", LISTEN, *REMOTE}
 SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -146,8 +147,7 @@ def page():
         lines += [f"{here} Absent:" if absent else here, *reasons(absent), ""]
     beyond = sorted(set(names) - {n for listed in fluid().values() for n in listed})
     lines += [wrapped(f"Beyond Fluid: {quoted(beyond)}."), ""]
-    marks = " and ".join(f"`{n}`" for n in sorted(MARKS))
-    text = f"The executor carries out {marks} itself; they have no row above."
+    text = f"The executor carries out {quoted(sorted(MARKS))} itself; they have no row above."
     lines += [wrapped(text), ""]
     return "\n".join(lines)
 

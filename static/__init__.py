@@ -116,11 +116,15 @@ _SHARED = {
     "core.flags": "get_flags set_flags",
     "jit.input_spec": "InputSpec",
     "saving": "load_dygraph save_dygraph",
+    "static.transpiler": "DistributeTranspiler DistributeTranspilerConfig",
 }
 _SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}
 
 # Modules of Fluid that load at first use.
-_LAZY = {"data_feeder", "dataset", "debuger", "framework", "lod_tensor", "param_attr", "reader"}
+_LAZY = {
+    "data_feeder", "dataset", "debuger", "framework", "lod_tensor", "param_attr", "reader",
+    "transpiler",
+}
 fluid = sys.modules[__name__]  # in scripts that import `paddle`
 
 

@@ -414,6 +414,10 @@ class Block:
             copy = self.core.declare(var.desc.copy(), line, type(var))
             copy.__dict__.update(var.__dict__)
             copy.stop_gradient = var.stop_gradient
+        self.extend_ops(other)
+
+    def extend_ops(self, other):
+        """Append copies of the operators of a block, and of the blocks that they run."""
         self.ops.extend([Operator(self, op.desc.copy()) for op in other.ops])
         if other.program.num_blocks > 1:
             self._copy_blocks(other, len(other.ops), {other.idx: self.idx})

@@ -13,7 +13,7 @@ class OpRole:
     (1, 2)
     """
 
-    Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
+    Forward, Backward, Optimize, RPC, Dist, LRSched, Loss = 0, 1, 2, 4, 8, 16, 256
 
 
 def role_of(op):

@@ -1,6 +1,7 @@
 """Running programs."""
 
 import collections
+import sys
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dygraph.errors import (
 )
 from dygraph.inspect.shown import Shown
 from dygraph.profiler import RecordEvent
-from dygraph.static import reading
+from dygraph.static import reading, remote
 from dygraph.static.compiler import CompiledProgram
 from dygraph.static.program import OpRole, Program, default_main_program
 from dygraph.static.scope import Scope, global_scope, scope_guard, set_rate
@@ -194,6 +195,8 @@ class Executor(Shown):
             compiled, program = program, program.program
         if not isinstance(program, Program):
             raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
+        if program.transpiled is not None:
+            _check_alone(program)
         scope = global_scope() if scope is None else scope
         if not isinstance(scope, Scope):
             raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")
@@ -240,7 +243,13 @@ class Executor(Shown):
         return 0 if self._runs[program.version, names] % every == 0 else len(names)
 
     def close(self):
-        """Drop the prepared programs. A closed executor runs no more programs."""
+        """Drop the prepared programs. A closed executor runs no more programs.
+
+        A trainer tells its parameter servers that it has ended; they end with the last one.
+        """
+        link = sys.modules.get("dygraph.static.transpiler.link")
+        if link is not None:
+            link.close()
         self._prepared.clear()
         self._closed = True
 
@@ -248,7 +257,12 @@ class Executor(Shown):
         how = None if compiled is None else compiled.key()
         key = (program.version, program.random_seed, scope, fed, fetches, prune, how)
         plan = self._prepared.get(key)
-        if plan is None:
+        if plan is None and remote.listens(program):
+            from dygraph.static.transpiler.serving import Server
+
+            server = Server(program, scope, self.place, self._files)
+            plan = self._prepared[key] = _Plan(server, [], None, [])
+        elif plan is None:
             for name, parameter in program.held.items():
                 if scope.find_var(name) is None:
                     variable = scope.var(name)
@@ -262,6 +276,10 @@ class Executor(Shown):
                 )
             reads = reading.split(program, fed)
             desc = program.desc if reads is None else reads.desc
+            if remote.talks(program):
+                from dygraph.static.transpiler.calls import with_calls
+
+                desc = with_calls(desc)
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
             every = order if reads is None else order + reads.outputs
@@ -280,6 +298,19 @@ class Executor(Shown):
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _check_alone(program):
+    """PreconditionNotMetError for a program that a transpiler took, in a job of many ranks."""
+    from dygraph.distributed.job import asked_size
+
+    if asked_size() > 1:
+        raise PreconditionNotMetError(
+            "Executor.run: this program was given to DistributeTranspiler, which leaves it as it "
+            "is, where Fluid changes it: each rank of the job would train alone. Run "
+            "transpiler.get_trainer_startup_program() and get_trainer_program(), or a server's "
+            "programs; a clone() of this one runs in one process"
+        )
 
 
 def _schedules_in(program, desc):

@@ -26,7 +26,8 @@ def embedding(
     is_sparse : bool, default False
         Whether the gradient of the table is SelectedRows.
     is_distributed : bool, default False
-        Accepted as in Fluid; not used.
+        Whether `DistributeTranspiler` divides the table among the parameter servers; `is_sparse`
+        must be True then. One process keeps the whole table.
     padding_idx : int, optional
         The row that reads as 0; a negative one counts from the end.
     param_attr : ParamAttr, str or Initializer, optional
@@ -51,7 +52,9 @@ def embedding(
     ...     static.embedding(static.data("words", [None, 1], "int64"), [1000, 8]).shape
     (-1, 1, 8)
     """
-    return looked_up("lookup_table_v2", input, size, is_sparse, padding_idx, param_attr, dtype)
+    return looked_up(
+        "lookup_table_v2", input, size, is_sparse, padding_idx, param_attr, dtype, is_distributed
+    )
 
 
 @layer

@@ -63,6 +63,7 @@ class Program(_TakesValues):
     (['relu'], (-1, 13))
     """
 
+    transpiled = None  # the mode of a DistributeTranspiler that took it
     merges_copies = True  # whether copies made only to be written elsewhere are omitted
 
     def __init__(self, desc=None):

@@ -40,6 +40,7 @@ bool IsBookkeeping(const std::string& name) {
                                                          "place_type",
                                                          "print_tensor_layout",
                                                          "trainer_id",
+                                                         "is_distributed",
                                                          "slot",
                                                          "grad_inplace",
                                                          "hands_on",
@@ -65,7 +66,6 @@ const std::unordered_map<std::string, AttrValue>& Off() {
       {"regularization_method", std::string()},
       {"rescale_grad", 1.0f},
       // embeddings kept by other processes
-      {"is_distributed", false},
       {"remote_prefetch", false},
       {"epmap", std::vector<std::string>()},
       {"table_names", std::vector<std::string>()},

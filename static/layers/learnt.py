@@ -7,7 +7,7 @@ from dygraph.core import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from dygraph.static.layers.making import activated, layer, run
 from dygraph.static.parameters import create_parameter
-from dygraph.static.program import default_main_program
+from dygraph.static.program import Variable, default_main_program
 
 __all__ = [
     "bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv", "sequence_conv",
@@ -142,7 +142,8 @@ def embedding(
     is_sparse : bool, default False
         Whether the gradient of the table is SelectedRows.
     is_distributed : bool, default False
-        Accepted as in Fluid; not used.
+        Whether `DistributeTranspiler` divides the table among the parameter servers; `is_sparse`
+        must be True then. One process keeps the whole table.
     padding_idx : int, optional
         The row that reads as 0; a negative one counts from the end.
     param_attr : ParamAttr, str or Initializer, optional
@@ -178,10 +179,14 @@ def embedding(
         )
     ends_in_one = len(input.shape) > 1 and input.shape[-1] == 1
     operator = "lookup_table" if ends_in_one else "lookup_table_v2"
-    return looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype)
+    return looked_up(
+        operator, input, size, is_sparse, padding_idx, param_attr, dtype, is_distributed
+    )
 
 
-def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
+def looked_up(
+    operator, input, size, is_sparse, padding_idx, param_attr, dtype, is_distributed=False
+):
     """Rows of a new table, by one of the two operators."""
     check.variable(input, "embedding: input")
     if str(input.dtype) not in ("int32", "int64"):
@@ -192,7 +197,10 @@ def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
     if padding_idx is not None:
         padding = check.integer(padding_idx, "embedding: padding_idx", -rows, rows - 1) % rows
     attrs = {"is_sparse": bool(is_sparse), "padding_idx": padding}
-    return run(operator, {"W": table, "Ids": input}, attrs)["Out"]
+    out = run(operator, {"W": table, "Ids": input}, attrs)["Out"]
+    if is_distributed and isinstance(out, Variable):
+        out.op.set_attr("is_distributed", True, "BOOLEAN")
+    return out
 
 
 @layer(parameters=True)
