@@ -6,7 +6,7 @@
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
 #   make fuzz         random calls of every operator under ASan and UBSan
 #   make wheel        a manylinux wheel in dist/
-#   make small        libdygraph for deployment, <= 9 MB, in build/small/package
+#   make small        libdygraph for deployment, <= 9 MB, in build/small/dist
 #   make test-small   the predictor's tests and examples on it
 #   make test-big   more than 2^31 elements, 5 GB
 #   make pyright    what pyright says about the types, with 250 MB of Node.js from PyPI
@@ -65,12 +65,12 @@ test: $(STAMPS)/package-test $(STAMPS)/wheel
 wheel: $(STAMPS)/wheel
 
 small: $(STAMPS)/small
-	@ls -l $(SMALL)/package/libs/libdygraph.so
+	@ls -l $(SMALL)/dist/libs
 
 # Models are made by the package, and read by the library of `make small`.
 test-small: $(STAMPS)/small $(STAMPS)/package-test
 	$(call run_ctest,$(SMALL))
-	DYGRAPH_C_PREFIX=$(CURDIR)/$(SMALL)/package OMP_NUM_THREADS=1 $(PY) -m pytest -q \
+	DYGRAPH_C_PREFIX=$(CURDIR)/$(SMALL)/dist OMP_NUM_THREADS=1 $(PY) -m pytest -q \
 	  tests/inference/small_library.py tests/inference/test_c_api.py tests/inference/test_deploy.py
 
 test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
@@ -178,8 +178,10 @@ $(STAMPS)/small: $(BINARY_SOURCES) $(STAMPS)/tools
 	@mkdir -p $(SMALL)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake -G Ninja -S . -B $(SMALL) -DDYGRAPH_SMALL=ON \
 	  -DDYGRAPH_WERROR=$(WERROR) -DPython_EXECUTABLE=$(CURDIR)/$(PY) >$(SMALL)/configure.log
-	@$(VENV)/bin/cmake --build $(SMALL)
-	@$(VENV)/bin/cmake --install $(SMALL) --prefix $(SMALL)/package --component runtime >$(SMALL)/install.log
+	@$(VENV)/bin/cmake --build $(SMALL) --target dygraph dygraph_static
+	@rm -rf $(SMALL)/dist
+	@for part in runtime static; do \
+	  $(VENV)/bin/cmake --install $(SMALL) --prefix $(SMALL)/dist --component $$part >>$(SMALL)/configure.log || exit; done
 	@touch $@
 
 # auditwheel adds libgomp to what setup.py packs, and names the oldest glibc that runs it.
