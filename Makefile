@@ -6,6 +6,8 @@
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
 #   make fuzz         random calls of every operator under ASan and UBSan
 #   make wheel        a manylinux wheel in dist/
+#   make small        libdygraph for deployment, <= 9 MB, in build/small/dist
+#   make test-small   the predictor's tests and examples on it
 #   make test-big   more than 2^31 elements, 5 GB
 #   make pyright    what pyright says about the types, with 250 MB of Node.js from PyPI
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
@@ -26,6 +28,7 @@ SHARED_OUT := -n $(WORKERS) --dist loadfile
 PY     := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 BUILD  := build/main
+SMALL  := build/small
 BINARY_SOURCES := $(shell find csrc -name '*.cc' -o -name '*.h' -o -name '*.cu') \
                   CMakeLists.txt setup.py pyproject.toml
 PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
@@ -46,7 +49,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: build wheel docs protos fuzz interop test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build wheel small test-small docs protos fuzz interop test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
@@ -60,6 +63,15 @@ test: $(STAMPS)/package-test $(STAMPS)/wheel
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q $(SHARED_OUT)
 
 wheel: $(STAMPS)/wheel
+
+small: $(STAMPS)/small
+	@ls -l $(SMALL)/dist/libs
+
+# Models are made by the package, and read by the library of `make small`.
+test-small: $(STAMPS)/small $(STAMPS)/package-test
+	$(call run_ctest,$(SMALL))
+	DYGRAPH_C_PREFIX=$(CURDIR)/$(SMALL)/dist OMP_NUM_THREADS=1 $(PY) -m pytest -q \
+	  tests/inference/small_library.py tests/inference/test_c_api.py tests/inference/test_deploy.py
 
 test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_ctest,build/plain)
@@ -159,6 +171,18 @@ $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)
 	test -d build/plain || cp -a $(BUILD) build/plain
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
 	touch $@
+
+# Without Python: a folder that CMake and pkg-config find, wherever it is copied.
+$(STAMPS)/small: $(BINARY_SOURCES) $(STAMPS)/tools
+	@echo "Compiling libdygraph for deployment (minutes the first time)"
+	@mkdir -p $(SMALL)
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake -G Ninja -S . -B $(SMALL) -DDYGRAPH_SMALL=ON \
+	  -DDYGRAPH_WERROR=$(WERROR) -DPython_EXECUTABLE=$(CURDIR)/$(PY) >$(SMALL)/configure.log
+	@$(VENV)/bin/cmake --build $(SMALL) --target dygraph dygraph_static
+	@rm -rf $(SMALL)/dist
+	@for part in runtime static; do \
+	  $(VENV)/bin/cmake --install $(SMALL) --prefix $(SMALL)/dist --component $$part >>$(SMALL)/configure.log || exit; done
+	@touch $@
 
 # auditwheel adds libgomp to what setup.py packs, and names the oldest glibc that runs it.
 $(STAMPS)/wheel: $(BINARY_SOURCES) $(PYTHON_SOURCES) README.md $(STAMPS)/package-test

@@ -11,19 +11,35 @@
 #include <cstdint>
 #include <type_traits>
 
+// Where files are compiled for size these loops are not, as everywhere else. A small library spends
+// no bytes on fast loops for processors without AVX2. Clang has no such attribute.
+#if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
+#define DYGRAPH_FOR_SPEED optimize("O2,tree-vectorize,vect-cost-model=dynamic"),
+#else
+#define DYGRAPH_FOR_SPEED
+#endif
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYGRAPH_X86 1
 #if defined(__clang__)  // clang knows no prefer-vector-width in the attribute
 #define DYGRAPH_TARGET_V4 __attribute__((target("arch=x86-64-v4"), flatten, noinline))
 #else
-#define DYGRAPH_TARGET_V4 \
-  __attribute__((target("arch=x86-64-v4,prefer-vector-width=512"), flatten, noinline))
+#define DYGRAPH_TARGET_V4                                                                     \
+  __attribute__((target("arch=x86-64-v4,prefer-vector-width=512"), DYGRAPH_FOR_SPEED flatten, \
+                 noinline))
 #endif
-#define DYGRAPH_TARGET_V3 __attribute__((target("arch=x86-64-v3"), flatten, noinline))
+#define DYGRAPH_TARGET_V3 \
+  __attribute__((target("arch=x86-64-v3"), DYGRAPH_FOR_SPEED flatten, noinline))
+#if defined(DYGRAPH_SMALL) && !defined(__clang__)
+#define DYGRAPH_TARGET_BASE __attribute__((optimize("Os"), flatten, noinline))
+#else
+#define DYGRAPH_TARGET_BASE __attribute__((flatten, noinline))
+#endif
 #else
 #define DYGRAPH_X86 0
 #define DYGRAPH_TARGET_V4
 #define DYGRAPH_TARGET_V3
+#define DYGRAPH_TARGET_BASE __attribute__((DYGRAPH_FOR_SPEED flatten, noinline))
 #endif
 
 #define DYGRAPH_INLINE inline __attribute__((always_inline))
@@ -63,7 +79,7 @@ DYGRAPH_TARGET_V3 void RunV3(Body body) {
   body();
 }
 template <class Body>
-__attribute__((flatten, noinline)) void RunBase(Body body) {
+DYGRAPH_TARGET_BASE void RunBase(Body body) {
   body();
 }
 

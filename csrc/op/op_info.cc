@@ -70,22 +70,22 @@ std::vector<const Kernel*> OpInfo::Candidates(DeviceKind device, DType dtype) co
   return found;
 }
 
-OpDef& OpDef::Example(const char* text) {
+OpDef& OpDef::SetExample(const char* text) {
   info_.example = text;
   return *this;
 }
 
-OpDef& OpDef::Comment(const char* text) {
+OpDef& OpDef::SetComment(const char* text) {
   info_.comment = text;
   return *this;
 }
 
-OpDef& OpDef::Input(int index, const char* name, const char* help, int flags) {
+OpDef& OpDef::AddInput(int index, const char* name, const char* help, int flags) {
   AddSlot(info_, &info_.inputs, index, name, help, flags);
   return *this;
 }
 
-OpDef& OpDef::Output(int index, const char* name, const char* help, int flags) {
+OpDef& OpDef::AddOutput(int index, const char* name, const char* help, int flags) {
   AddSlot(info_, &info_.outputs, index, name, help, flags);
   return *this;
 }

@@ -9,6 +9,7 @@
 #include "op/grad_builder.h"
 #include "op/gradient_of.h"
 #include "op/kernel.h"
+#include "op/small.h"
 
 namespace dygraph {
 
@@ -123,19 +124,23 @@ class OpInfo {
 class OpDef {
  public:
   explicit OpDef(OpInfo* info) : info_(*info) {}
-  OpDef& Comment(const char* text);
+  OpDef& Comment(const char* text) { return kSmall ? *this : SetComment(text); }
   // A doctest that help() shows and tests/docs/test_operator_examples.py runs. It finds `F`
   // (dygraph.functional), `to_variable`, `np` and `dygraph`.
-  OpDef& Example(const char* text);
+  OpDef& Example(const char* text) { return kSmall ? *this : SetExample(text); }
   // `index` is the slot's constant in the file (kX): it must be the next one, so that constants and
   // slots agree.
-  OpDef& Input(int index, const char* name, const char* help, int flags = kSingle);
-  OpDef& Output(int index, const char* name, const char* help, int flags = kSingle);
+  OpDef& Input(int index, const char* name, const char* help, int flags = kSingle) {
+    return AddInput(index, name, kSmall ? "" : help, flags);
+  }
+  OpDef& Output(int index, const char* name, const char* help, int flags = kSingle) {
+    return AddOutput(index, name, kSmall ? "" : help, flags);
+  }
   template <class A, class M>
   OpDef& Attr(M A::* member, const char* name, const char* help) {
     BindAttrStruct<A>(&info_.attr_table);
     return AddAttr(AttrTypeOf<M>(), std::is_same_v<M, DType>, std::is_same_v<M, double>,
-                   OffsetOf(member), name, help);
+                   OffsetOf(member), name, kSmall ? "" : help);
   }
   template <class A, class M>
   OpDef& Attr(M A::* member, const char* name, const char* help, AttrCheck check) {
@@ -152,7 +157,10 @@ class OpDef {
   OpDef& KernelDType(KernelDTypeRule rule) { info_.kernel_dtype = rule; return *this; }
   OpDef& KernelDTypeOf(int in);       // the type of this slot chooses the kernel
   OpDef& OutputCount(OutputCountRule rule) { info_.output_count = rule; return *this; }
-  OpDef& Grad(GradMaker maker) { info_.grad_maker = maker; return *this; }
+  OpDef& Grad(GradMaker maker) {
+    if (!kSmall) info_.grad_maker = maker;
+    return *this;
+  }
   OpDef& NoGrad() { info_.has_no_grad = true; return *this; }
   OpDef& KeepsLayout(bool of_any_shape = false) {
     info_.keeps_layout = true;
@@ -173,6 +181,10 @@ class OpDef {
   OpDef& MayShare(int in, int out);
 
  private:
+  OpDef& SetComment(const char* text);
+  OpDef& SetExample(const char* text);
+  OpDef& AddInput(int index, const char* name, const char* help, int flags);
+  OpDef& AddOutput(int index, const char* name, const char* help, int flags);
   OpDef& AddAttr(AttrType type, bool is_dtype, bool is_double, uint32_t offset, const char* name,
                  const char* help);
   OpDef& CheckAttr(AttrCheck check);  // of the attribute added last

@@ -167,6 +167,9 @@ const OpInfo* FindOp(const std::string& type) {
 const OpInfo& GetOp(const std::string& type) {
   const OpInfo* op = FindOp(type);
   ENFORCE(op, NotFound, "there must be an operator of the given type, got '", type, "'.",
+          kSmall ? " This library was built small (DYGRAPH_SMALL), without gradients and "
+                   "optimizers. Save the model for inference, or use a library built without that."
+                 : "",
           DidYouMean(type, OpNames()));
   return *op;
 }

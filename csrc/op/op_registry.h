@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "op/op_info.h"
+#include "op/small.h"
 
 namespace dygraph {
 
@@ -59,9 +60,11 @@ static KernelList KernelsOf(Types<Ts...>) {
   static constexpr TypedKernel kKernels[] = {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
   return {kKernels, sizeof...(Ts)};
 }
-template <template <class> class K, class T, class... Ts>
+template <bool in_build, template <class> class K, class T, class... Ts>
 static KernelList KernelsFor() {
-  if constexpr (std::is_same_v<T, RealTypes> || std::is_same_v<T, AllTypes>) {
+  if constexpr (!in_build) {
+    return {nullptr, 0};
+  } else if constexpr (std::is_same_v<T, RealTypes> || std::is_same_v<T, AllTypes>) {
     static_assert(sizeof...(Ts) == 0, "one word for a list stands alone");
     return KernelsOf<K>(T());
   } else {
@@ -72,27 +75,39 @@ static KernelList KernelsFor() {
 }  // namespace dygraph
 
 // REGISTER_OPERATOR(relu, DefineRelu);
-#define REGISTER_OPERATOR(type, define) \
-  static ::dygraph::OpRegistration op_registration_##type(#type, define, __FILE__, __LINE__)
+#define REGISTER_OPERATOR(type, define)                                                           \
+  [[maybe_unused]] static ::dygraph::RegistrationIf<                                              \
+      ::dygraph::InBuild(#type), ::dygraph::OpRegistration> op_registration_##type(#type, define, \
+                                                                                   __FILE__,      \
+                                                                                   __LINE__)
 
 // REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for
 // each T, or AllTypes. The kernel reads plain order, or either when the operator KeepsLayout().
-#define REGISTER_CPU_KERNEL(type, kernel, ...)                                                     \
-  static ::dygraph::KernelRegistration kernel_registration_##type(                                 \
-      #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,                         \
-      ::dygraph::Library::kPlain, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, \
-      __LINE__)
+#define REGISTER_CPU_KERNEL(type, kernel, ...)                                              \
+  [[maybe_unused]] static ::dygraph::RegistrationIf<::dygraph::InBuild(#type),              \
+                                                    ::dygraph::KernelRegistration>          \
+      kernel_registration_##type(                                                           \
+          #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,              \
+          ::dygraph::Library::kPlain,                                                       \
+          ::dygraph::KernelsFor<::dygraph::InBuild(#type), kernel, __VA_ARGS__>(), nullptr, \
+          __FILE__, __LINE__)
 
 // The same for another device, layout or library, with a function that may decline a call.
-#define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)              \
-  static ::dygraph::KernelRegistration kernel_registration_##type##_##library(            \
-      #type, ::dygraph::DeviceKind::device, ::dygraph::KernelLayout::layout,              \
-      ::dygraph::Library::library, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), accepts, \
-      __FILE__, __LINE__)
+#define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)                \
+  [[maybe_unused]] static ::dygraph::RegistrationIf<::dygraph::InBuild(#type),              \
+                                                    ::dygraph::KernelRegistration>          \
+      kernel_registration_##type##_##library(                                               \
+          #type, ::dygraph::DeviceKind::device, ::dygraph::KernelLayout::layout,            \
+          ::dygraph::Library::library,                                                      \
+          ::dygraph::KernelsFor<::dygraph::InBuild(#type), kernel, __VA_ARGS__>(), accepts, \
+          __FILE__, __LINE__)
 
 // REGISTER_DEVICE_KERNEL(relu, NpuPlace, ReluKernel, float): for a device registered from outside
 // under that name.
-#define REGISTER_DEVICE_KERNEL(type, device, kernel, ...)                          \
-  static ::dygraph::KernelRegistration kernel_registration_##type##_##device(      \
-      #type, #device, ::dygraph::KernelLayout::kPlain, ::dygraph::Library::kPlain, \
-      ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, __LINE__)
+#define REGISTER_DEVICE_KERNEL(type, device, kernel, ...)                                   \
+  [[maybe_unused]] static ::dygraph::RegistrationIf<::dygraph::InBuild(#type),              \
+                                                    ::dygraph::KernelRegistration>          \
+      kernel_registration_##type##_##device(                                                \
+          #type, #device, ::dygraph::KernelLayout::kPlain, ::dygraph::Library::kPlain,      \
+          ::dygraph::KernelsFor<::dygraph::InBuild(#type), kernel, __VA_ARGS__>(), nullptr, \
+          __FILE__, __LINE__)

@@ -9,66 +9,13 @@
 #include <thread>
 
 #include "check.h"
-#include "files/inference_model.h"
-#include "program/op_binding.h"
-
-using namespace dygraph::program;
+#ifndef SMALL_LIBRARY  // shows no names but the C interface's; the model was saved before
+#include "predictor_model.h"
+#endif
 
 namespace {
 
 constexpr int kIn = 24, kHidden = 40, kOut = 6;
-
-VarDesc Named(const char* name, std::vector<int64_t> dims, bool persistable) {
-  VarDesc var;
-  var.name = name;
-  var.type.type = VarType::Type::LOD_TENSOR;
-  var.type.lod_tensor.emplace();
-  var.type.lod_tensor->tensor.data_type = VarType::Type::FP32;
-  var.type.lod_tensor->tensor.dims = std::move(dims);
-  var.persistable = persistable;
-  return var;
-}
-
-VarDesc Holder(const char* name, VarType::Type type) {
-  VarDesc var;
-  var.name = name;
-  var.type.type = type;
-  var.persistable = true;
-  return var;
-}
-
-// relu(x w) v, saved in a folder.
-std::string SaveModel() {
-  ProgramDesc program;
-  program.blocks.emplace_back();
-  BlockDesc& block = program.blocks[0];
-  block.idx = 0;
-  block.parent_idx = -1;
-  for (VarDesc var :
-       {Holder("feed", VarType::Type::FEED_MINIBATCH), Holder("fetch", VarType::Type::FETCH_LIST),
-        Named("x", {-1, kIn}, false), Named("w", {kIn, kHidden}, true),
-        Named("v", {kHidden, kOut}, true), Named("a", {-1, kHidden}, false),
-        Named("b", {-1, kHidden}, false), Named("y", {-1, kOut}, false)})
-    block.vars.push_back(std::move(var));
-  for (OpDesc op : {MakeOp("feed", {{"X", {"feed"}, {}}}, {{"Out", {"x"}, {}}}),
-                    MakeOp("matmul_v2", {{"X", {"x"}, {}}, {"Y", {"w"}, {}}}, {{"Out", {"a"}, {}}}),
-                    MakeOp("relu", {{"X", {"a"}, {}}}, {{"Out", {"b"}, {}}}),
-                    MakeOp("matmul_v2", {{"X", {"b"}, {}}, {"Y", {"v"}, {}}}, {{"Out", {"y"}, {}}}),
-                    MakeOp("fetch", {{"X", {"y"}, {}}}, {{"Out", {"fetch"}, {}}})})
-    block.ops.push_back(std::move(op));
-  std::shared_ptr<Scope> scope = Scope::Make();
-  for (auto [name, rows, columns] : {std::tuple("w", kIn, kHidden), {"v", kHidden, kOut}}) {
-    dygraph::Tensor t(dygraph::Dims{rows, columns}, dygraph::DType::kFloat32);
-    for (int64_t i = 0; i < t.numel(); ++i)
-      t.mutable_data<float>()[i] = static_cast<float>(i * 37 % 101) / 101 - 0.5f;
-    scope->Var(name).Set(dygraph::Value(std::move(t)));
-  }
-  const std::string folder =
-      std::filesystem::temp_directory_path() / ("predictor_test." + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
-  SaveInferenceModel(folder, program, *scope);
-  return folder;
-}
 
 std::vector<float> Batch(int rows) {
   std::vector<float> x(static_cast<size_t>(rows) * kIn);
@@ -143,9 +90,15 @@ void TestErrors(const dygraph::Predictor& predictor) {
 
 }  // namespace
 
-// An argument is the number of runs of each thread.
+// Arguments: the number of runs of each thread, a folder for the model, which stays.
 int main(int count, char** arguments) {
-  const std::string folder = SaveModel();
+  const std::string folder = count > 2 ? arguments[2]
+                                       : std::filesystem::temp_directory_path() /
+                                             ("predictor_test." + std::to_string(getpid()));
+#ifndef SMALL_LIBRARY
+  std::filesystem::create_directories(folder);
+  dygraph::program::SavePredictorModel(folder, kIn, kHidden, kOut);
+#endif
   {
     const dygraph::Predictor predictor(folder);
     TestThreads(predictor, count > 1 ? std::atoi(arguments[1]) : 1000);
@@ -155,6 +108,6 @@ int main(int count, char** arguments) {
     share.set("share_weights", "1").set("threads", "1");
     TestThreads(dygraph::Predictor(folder + "/one", share), 100);
   }
-  std::filesystem::remove_all(folder);
+  if (count <= 2) std::filesystem::remove_all(folder);
   return dygraph::testing::Finish();
 }

@@ -27,7 +27,9 @@ class Tensor(ctypes.Structure):
     ]  # fmt: skip
 
 
-lib = ctypes.CDLL(os.path.join(inference.prefix(), "libs", "libdygraph.so"))
+# Where the library lies that programs in C link: `make test-small` names another one.
+PREFIX = os.environ.get("DYGRAPH_C_PREFIX") or inference.prefix()
+lib = ctypes.CDLL(os.path.join(PREFIX, "libs", "libdygraph.so"))
 for _name in ("dygraph_last_error", "dygraph_status_name", "dygraph_version"):
     getattr(lib, _name).restype = ctypes.c_char_p
 lib.dygraph_context_set_time_limit.argtypes = [POINTER, ctypes.c_double]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dygraph import inference
+from inference.c_library import PREFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY, OUT = ROOT / "examples" / "deploy", ROOT / "examples" / "out" / "deploy"
@@ -21,7 +21,7 @@ def run(*command, **options):
 
 
 def flags():
-    folder = os.path.join(inference.prefix(), "share", "pkgconfig")
+    folder = os.path.join(PREFIX, "share", "pkgconfig")
     env = {**os.environ, "PKG_CONFIG_PATH": folder}
     return run("pkg-config", "--cflags", "--libs", "dygraph", env=env).split()
 
@@ -65,7 +65,7 @@ def test_cpp_reads_sentences(models, built):
 def test_cmake_finds_the_package(models, tmp_path):
     cmake = Path(sys.executable).with_name("cmake")
     run(
-        cmake, "-S", DEPLOY, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={inference.prefix()}",
+        cmake, "-S", DEPLOY, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={PREFIX}",
         "-DCMAKE_BUILD_TYPE=Release",
     )  # fmt: skip
     run(cmake, "--build", tmp_path)
@@ -73,7 +73,7 @@ def test_cmake_finds_the_package(models, tmp_path):
 
 
 def test_the_header_is_c99_and_the_wrapper_needs_no_other(tmp_path):
-    include = os.path.join(inference.prefix(), "include")
+    include = os.path.join(PREFIX, "include")
     source = tmp_path / "alone.c"
     source.write_text('#include "inference/c_api.h"\nint main(void) { return DYGRAPH_OK; }\n')
     run("cc", "-std=c99", *STRICT, "-I", include, "-fsyntax-only", source)
@@ -83,7 +83,7 @@ def test_the_header_is_c99_and_the_wrapper_needs_no_other(tmp_path):
 
 
 def test_the_library_links_no_python(tmp_path):
-    library = os.path.join(inference.prefix(), "libs", "libdygraph.so")
+    library = os.path.join(PREFIX, "libs", "libdygraph.so")
     assert "python" not in run("ldd", library).lower()
     wanted = [
         line.split()[-1] for line in run("nm", "-D", "--undefined-only", library).splitlines()
