@@ -267,7 +267,8 @@ class Executor(Shown):
             every = order if reads is None else order + reads.outputs
             if prune:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
-            if compiled is not None:
+            # Passes tell variables apart by their names.
+            if compiled is not None and not scope.has_aliases(_persistable(program)):
                 desc = compiled.optimized(desc, wanted)
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
@@ -280,6 +281,10 @@ class Executor(Shown):
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _persistable(program):
+    return [v.name for v in program.list_vars() if v.persistable]
 
 
 def _schedules_in(program, desc):

@@ -168,7 +168,11 @@ class PreparedProgram {
   void NoteForms(PlannedRun& run, Frame& frame, RandomStreams random);
   void FindPlanned(PlannedRun& run) const;
   void Install(PlannedRun& run, Frame& frame) const;
+  void FindSegments(PlannedRun& run, Frame& frame) const;
   void Arrange(PlannedRun& run) const;
+  void ArrangeSegment(const PlannedRun& run, PlannedRun::Segment& segment) const;
+  static void NoteLasting(const PlanOp& op, const std::vector<Form>& forms,
+                          PlannedRun::Step* step);
   void FindSections(PlannedRun& run) const;
   void Prepare(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random) const;
   static bool IsMade(const PlannedRun::Step& step, const Frame& frame);
@@ -179,6 +183,7 @@ class PreparedProgram {
                   RandomStreams random, size_t* from) const;
   void RunTogether(PlannedRun& run, const PlannedRun::Section& section, Frame& frame,
                    RandomStreams random, int threads) const;
+  bool RunSegment(const PlannedRun& run, PlannedRun::Segment& segment, Frame& frame) const;
   void RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const;
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
 

@@ -42,6 +42,7 @@ struct PreparedProgram::Bound {
   std::vector<Bound> parts;         // as the operator's
   std::vector<Bound> body;          // of the block that the operator runs
   ScopeVar* weight = nullptr;       // whose kept form may take its place
+  size_t staging = 0;               // the first of its staged outputs in the frame's
   std::unique_ptr<Chain> chain;     // that begins here, once it ran
   Dims suits;                       // of the first input, whose kernel takes that form
   // Whether the kernel that does the next operator's steps too gives the bits of both one after the
@@ -67,6 +68,7 @@ struct PreparedProgram::Frame {
   std::vector<ScopeVar*> vars;  // of persistable ones, by slot
   std::vector<Bound> calls;     // by operator
   std::vector<Value> staging;
+  size_t bound_staging = 0;  // of those, while calls are bound
   std::vector<Value*> temporaries;
   std::deque<Value> inner;  // of blocks but the first, which no scope shows
   uint64_t made_terms = 0;  // of gradients whose order is noted
