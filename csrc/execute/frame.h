@@ -55,8 +55,8 @@ struct PreparedProgram::Bound {
   bool joint_into = false;
   FittingInputs fitting;
   SettledCall* noting = nullptr;  // where this run notes what the call comes to
-  Epilogue end;           // of the operator before, where this one is its end
-  bool IsWhole() const {  // all inputs hold something
+  Epilogue end;                   // of the operator before, where this one is its end
+  bool IsWhole() const {          // all inputs hold something
     return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
   }
 };
@@ -77,10 +77,10 @@ struct PreparedProgram::Frame {
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
   std::vector<std::unique_ptr<PlannedRun>> planned;  // the one that ran last comes first
   PlannedRun* installed = nullptr;                   // whose values stand at their slots
-  bool aliased = false;    // two names stand for one variable
-  bool again = false;      // what this second half reads is read once more later
+  bool aliased = false;                              // two names stand for one variable
+  bool again = false;        // what this second half reads is read once more later
   OpTimes* times = nullptr;  // of a run that is timed
-  bool apart = false;      // this run does no operator's steps in the kernel before it
+  bool apart = false;        // this run does no operator's steps in the kernel before it
 };
 
 // The operators of a block and their calls.

@@ -31,6 +31,7 @@ struct PlannedRun {
     SettledCall call;
     bool settled = false;                           // its call needs the kernel alone
     bool drops_twins = false;                       // an output is channels-last
+    std::vector<Ref<Storage>> ended;                // such parts of the arena that it reads last
     double seconds = 0;                             // of the noting run
     std::vector<std::pair<int, Form>> asks;         // inputs by slot that may be of another form
     std::vector<std::pair<int, Form>> fresh;        // outputs that get memory of their own
@@ -51,8 +52,8 @@ struct PlannedRun {
   struct Segment {
     size_t begin, end;
     ChainSegment chain;
-    std::vector<char*> data;           // by operand
-    std::vector<int> held, fresh;      // operands that are read and that are made, not planned
+    std::vector<char*> data;       // by operand
+    std::vector<int> held, fresh;  // operands that are read and that are made, not planned
     std::vector<std::pair<int, Form>> asks;  // inputs by slot that may be of another form
     std::vector<Ref<Storage>> twins;         // of channels-last results: parts of the arena
     ChainSegment::Views views;

@@ -50,8 +50,7 @@ KernelFn KernelOf(const Call& call) {
 // That of a settled call.
 KernelFn KernelOf(const OpInfo& op, const Kernel& kernel) {
   const DType dtype = kernel.key.dtype;
-  const Kernel* sole =
-      op.sole_kernel[static_cast<int>(DeviceKind::kCPU)][static_cast<int>(dtype)];
+  const Kernel* sole = op.sole_kernel[static_cast<int>(DeviceKind::kCPU)][static_cast<int>(dtype)];
   const bool takes = TakesBlocks(dtype) && kernel.key.layout != KernelLayout::kNHWC;
   return takes && sole == &kernel ? kernel.run : nullptr;
 }
@@ -118,7 +117,8 @@ size_t PreparedProgram::operators_in_chains() {
     for (const ChainSegment& s : idle_.back()->calls[i].chain->segments) count += s.end - s.begin;
   }
   for (size_t r = 0; !idle_.empty() && r < idle_.back()->planned.size() && r < 1; ++r) {
-    for (const PlannedRun::Segment& s : idle_.back()->planned[r]->segments) count += s.end - s.begin;
+    for (const PlannedRun::Segment& s : idle_.back()->planned[r]->segments)
+      count += s.end - s.begin;
   }
   return count;
 }
@@ -238,7 +238,8 @@ void PreparedProgram::FindSegments(PlannedRun& run, Frame& frame) const {
       ChainCall& call = seen.emplace_back();
       call.op = op.info;
       call.call = &frame.calls[i].call;
-      if (step.settled) call.kernel = KernelOf(*op.info, *step.call.kernel);
+      if (step.settled && !step.call.transforms)
+        call.kernel = KernelOf(*op.info, *step.call.kernel);
       call.axis = AxisOf(frame.calls[i].call);
       call.reuse = op.reuse;
       for (int s : op.in) {

@@ -1,11 +1,10 @@
 // Runs at sizes that ran before: noted, planned, then made of settled steps.
-#include "execute/planned_runs.h"
-
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 
 #include "execute/frame.h"
+#include "execute/planned_runs.h"
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/onednn.h"
@@ -67,8 +66,7 @@ bool PreparedProgram::CanPlan(const Frame& frame) const {
 bool PreparedProgram::IsStep(size_t i) const {
   const PlanOp& op = plan_.ops[i];
   if (op.control || !op.parts.empty() || op.as_end || op.kept || op.lenient || op.terms ||
-      !op.open.empty() || EndsValues(op) ||
-      (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
+      !op.open.empty() || EndsValues(op) || (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
     return false;
   // What outlives the run is made aside, and nothing else is.
   size_t lasting = 0;
@@ -303,16 +301,6 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
   }
   for (const Lifetime& block : blocks) run.unshared_bytes += block.bytes;
   run.arena_bytes = PlaceLifetimes(&blocks);
-  if (getenv("DYGRAPH_DUMP")) {  // DEBUG
-    for (size_t i = 0; i < count; ++i)
-      fprintf(stderr, "OP %zu %s %s\n", i, plan_.ops[i].info->type.c_str(), run.steps[i].settled ? (run.in_segment[i] ? "segment" : "settled") : "UNSETTLED");
-    for (size_t s = 0; s < slots; ++s) {
-      int b = run.planned[s] ? block_of[run.Root(s)] : -1;
-      fprintf(stderr, "SLOT %zu %s bytes %ld first %d last %d planned %d passing %d persist %d block %d\n", s, plan_.slots[s].name.c_str(), (long)(Numel(run.forms[s].dims) * (run.forms[s].dtype == DType::kUnset ? 0 : SizeOf(run.forms[s].dtype))), first[s], last[s], run.planned[s], run.passing[s], (int)plan_.slots[s].persistable, b);
-    }
-    for (auto& b : blocks) fprintf(stderr, "BLOCK %zu first %d last %d place %zu\n", b.bytes, b.first, b.last, b.place);
-    fprintf(stderr, "ARENA %zu\n", run.arena_bytes);
-  }
   run.arena = Storage::Make(place_, std::max<size_t>(run.arena_bytes, 1));
   std::vector<Ref<Storage>> parts;
   for (const Lifetime& block : blocks) {
@@ -367,6 +355,7 @@ void PreparedProgram::Arrange(PlannedRun& run) const {
     step.made.clear();
     step.released.clear();
     step.read.clear();
+    step.ended.clear();
     step.lasting.clear();
     NoteLasting(op, run.forms, &step);
     for (int s : op.out) {
@@ -379,14 +368,18 @@ void PreparedProgram::Arrange(PlannedRun& run) const {
         step.fresh.emplace_back(s, run.forms[s]);
     }
     for (int s : op.done) {
-      if (!run.planned[s]) step.released.push_back(s);
+      if (!run.planned[s]) {
+        step.released.push_back(s);
+      } else if (run.forms[s].layout != Layout::kPlain && !run.passing[s]) {
+        step.ended.push_back(run.values[s].tensor().storage());
+      }
     }
     for (int s : op.read) {
       if (!run.planned[s]) step.read.push_back(s);
     }
     step.plain = op.random < 0 && !step.drops_twins && step.asks.empty() && step.fresh.empty() &&
                  step.bare.empty() && step.lasting.empty() && step.released.empty() &&
-                 step.read.empty();
+                 step.read.empty() && step.ended.empty();
   }
   for (PlannedRun::Segment& segment : run.segments) ArrangeSegment(run, segment);
 }
@@ -459,6 +452,7 @@ bool PreparedProgram::IsMade(const PlannedRun::Step& step, const Frame& frame) {
 void PreparedProgram::EndValues(const PlannedRun::Step& step, Frame& frame) {
   for (int s : step.read) *frame.values[s] = Value(frame.values[s]->tensor().Meta());
   for (int s : step.released) *frame.values[s] = Value();
+  for (const Ref<Storage>& part : step.ended) part->set_plain_twin(nullptr);
 }
 
 // False: not as noted, so the run goes on as always from operator `*from`.
@@ -473,7 +467,7 @@ bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, Ran
     }
     Prepare(run, i, frame, random);
   }
-  if (step.call.elements >= kUnlocks) {  // the last run left copies there
+  if (step.call.elements >= kUnlocks || step.call.transforms) {  // the last run left copies there
     for (size_t k = 0; k < bound.in.size(); ++k)
       bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   }
@@ -519,7 +513,7 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
       i = (segment++)->end;
       checks = true;
     } else if (section != run.sections.end() && section->begin == i &&
-        section->way != PlannedRun::Section::Way::kAlone) {
+               section->way != PlannedRun::Section::Way::kAlone) {
       as_noted = RunSection(run, *section, frame, random, &from);
       i = section->end;
       checks = true;

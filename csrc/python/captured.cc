@@ -181,8 +181,8 @@ class CapturedCall {
         Gradients{std::move(inputs), std::move(weights), std::move(results), std::move(held)});
   }
   void SetSingle(bool single) { single_ = single; }
-  // An optimizer, whose rate is asked for before each run: `ask` does it. A rate that is a number is
-  // asked for only when it was set.
+  // An optimizer, whose rate is asked for before each run: `ask` does it. A rate that is a number
+  // is asked for only when it was set.
   void AddRate(const py::object& optimizer, const py::object& ask) {
     Keep(optimizer);
     Keep(ask);
@@ -268,7 +268,7 @@ class CapturedCall {
     // It is a number, and the one that was asked for last.
     bool IsSet() const {
       static PyObject *const rate = PyUnicode_InternFromString("_learning_rate"),
-                      *const last = PyUnicode_InternFromString("_last");
+                             *const last = PyUnicode_InternFromString("_last");
       py::object attributes = Steal(PyObject_GenericGetDict(optimizer, nullptr));
       PyObject* now = PyDict_GetItemWithError(attributes.ptr(), rate);
       PyObject* before = PyDict_GetItemWithError(attributes.ptr(), last);
@@ -310,12 +310,11 @@ class CompiledCalls {
       static PyObject* const other = PyUnicode_InternFromString("_call");
       CompiledCalls* calls = At<CompiledCalls>(self);
       if (calls && calls->lead_) {
-        py::object held = py::reinterpret_borrow<py::object>(
-            PyWeakref_GetObject(calls->lead_.ptr()));
+        py::object held =
+            py::reinterpret_borrow<py::object>(PyWeakref_GetObject(calls->lead_.ptr()));
         CapturedCall* lead = held.is_none() ? nullptr : At<CapturedCall>(held.ptr());
-        py::object result =
-            lead ? lead->Call(py::none(), args, kwargs)
-                 : py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        py::object result = lead ? lead->Call(py::none(), args, kwargs)
+                                 : py::reinterpret_borrow<py::object>(Py_NotImplemented);
         if (result.ptr() != Py_NotImplemented) {
           ++calls->hits;
           return result.release().ptr();
@@ -383,10 +382,9 @@ void BindCaptured(py::module_& m) {
            [](CapturedCall& call, const VarRef& v) { call.guards().AddVariable(v); })
       .def("guard_flag", [](CapturedCall& call, const VarRef& v) { call.guards().AddFlag(v); })
       .def("holds", [](CapturedCall& call) { return call.guards().Holds(); })
-      .def("__call__", [](CapturedCall& call, const py::object& entry, const py::tuple& args,
-                          const py::dict& kwargs) {
-        return call.Call(entry, args.ptr(), kwargs.ptr());
-      })
+      .def("__call__",
+           [](CapturedCall& call, const py::object& entry, const py::tuple& args,
+              const py::dict& kwargs) { return call.Call(entry, args.ptr(), kwargs.ptr()); })
       .def("run", [](CapturedCall& call, const py::object& entry, const py::list& variables) {
         std::vector<Variable*> list;
         std::vector<Value> values;
