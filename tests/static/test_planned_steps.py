@@ -19,7 +19,7 @@ OPTIMIZERS = {
 
 
 class Tied(dygraph.Layer):
-    """A network whose first weight is read twice, with running statistics; some arrays are large."""
+    """A network whose first weight is read twice, with running statistics."""
 
     def __init__(self, width=8):
         super().__init__()
