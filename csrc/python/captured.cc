@@ -35,6 +35,10 @@ namespace {
 using program::PreparedProgram;
 using VarRef = Ref<Variable>;
 
+struct Names {
+  PyObject *rate, *last, *call;
+} names;  // set by BindCaptured()
+
 // What stands at a place among the arguments: a Variable of this kind, or this very constant.
 struct Argument {
   PyObject* constant = nullptr;
@@ -267,11 +271,9 @@ class CapturedCall {
     PyObject *optimizer, *ask;
     // It is a number, and the one that was asked for last.
     bool IsSet() const {
-      static PyObject *const rate = PyUnicode_InternFromString("_learning_rate"),
-                             *const last = PyUnicode_InternFromString("_last");
       py::object attributes = Steal(PyObject_GenericGetDict(optimizer, nullptr));
-      PyObject* now = PyDict_GetItemWithError(attributes.ptr(), rate);
-      PyObject* before = PyDict_GetItemWithError(attributes.ptr(), last);
+      PyObject* now = PyDict_GetItemWithError(attributes.ptr(), names.rate);
+      PyObject* before = PyDict_GetItemWithError(attributes.ptr(), names.last);
       return now && before && PyFloat_CheckExact(now) && PyFloat_CheckExact(before) &&
              PyFloat_AS_DOUBLE(now) == PyFloat_AS_DOUBLE(before);
     }
@@ -307,7 +309,6 @@ class CompiledCalls {
   // As tp_call. Other calls go to the method `_call`.
   static PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     return Guarded([&]() -> PyObject* {
-      static PyObject* const other = PyUnicode_InternFromString("_call");
       CompiledCalls* calls = At<CompiledCalls>(self);
       if (calls && calls->lead_) {
         py::object held =
@@ -320,7 +321,7 @@ class CompiledCalls {
           return result.release().ptr();
         }
       }
-      return PyObject_Call(Steal(PyObject_GetAttr(self, other)).ptr(), args, kwargs);
+      return PyObject_Call(Steal(PyObject_GetAttr(self, names.call)).ptr(), args, kwargs);
     });
   }
 
@@ -338,6 +339,8 @@ class CompiledCalls {
 }  // namespace
 
 void BindCaptured(py::module_& m) {
+  names = {PyUnicode_InternFromString("_learning_rate"), PyUnicode_InternFromString("_last"),
+           PyUnicode_InternFromString("_call")};
   py::class_<CompiledCalls>(m, "CompiledCalls", py::dynamic_attr(),
                             py::custom_type_setup([](PyHeapTypeObject* heap) {
                               heap->ht_type.tp_call = &CompiledCalls::Call;
