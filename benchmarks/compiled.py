@@ -4,8 +4,10 @@
 
 All four sides of a row start from the same weights and are measured in turns. Before that, losses
 and parameters of the compiled step are compared with the eager step's, bit for bit.
-DYGRAPH_BENCH_THREADS sets the threads of all sides. Compiling: what the first calls of a compiled
-step take beyond eager steps. Memory: the most that a step takes, by the allocator's count.
+DYGRAPH_BENCH_THREADS sets the threads of all sides. Compiling: what the second to fifth calls
+of a compiled step take beyond four eager steps; one more step is part of that, since the third call
+runs eagerly and as a program and compares the two. "Not compared" is the work of compiling alone
+(verify=False). Memory: the most that a step takes, by the allocator's count.
 """
 
 import argparse
@@ -55,7 +57,7 @@ MEMORY = {
 # A worker's side ----------------------------------------------------------------------------------
 
 
-def our_step(make, compiled):
+def our_step(make, compiled, verify=True):
     """(step() of the network, its parameters)"""
     import ours
 
@@ -63,7 +65,7 @@ def our_step(make, compiled):
 
     step, inputs, net = ours.step_and_network(make())
     if compiled:
-        step = dygraph.jit.compile(step)
+        step = dygraph.jit.compile(step, verify=verify)
     return lambda: step(*inputs), net
 
 
@@ -112,7 +114,7 @@ def bits(make):
     return case
 
 
-def compiling(make):
+def compiling(make, verify=True):
     """run(n): seconds that the first calls of the compiled step take beyond eager steps."""
 
     def case():
@@ -128,7 +130,7 @@ def compiling(make):
             del eager
             extra = []
             for _ in range(n):
-                step, _ = our_step(make, True)
+                step, _ = our_step(make, True, verify)
                 step()  # the first call is an eager step, with a first step's costs
                 start = time.perf_counter()
                 for _ in range(WARM_CALLS):
@@ -174,6 +176,7 @@ def cases():
             found["torch"][f"{how} {name}".strip()] = timed(step_of)
     for name, (make, _) in COMPILING.items():
         found["ours"][f"compiling {name}"] = compiling(make)
+        found["ours"][f"compiling {name}, not compared"] = compiling(make, verify=False)
     for name, (make, _) in MEMORY.items():
         for how in ("eager", "compiled"):
             found["ours"][f"peak {how} {name}"] = peak(make, how == "compiled")
@@ -218,7 +221,7 @@ def times(name, share, rounds, table):
 
 def order():
     rows = [f"{n}; {s}" for n in STEPS for s in ("our eager", "torch", "torch.compile")]
-    rows += [f"compiling {name}" for name in COMPILING]
+    rows += [f"compiling {name}{how}" for name in COMPILING for how in ("", ", not compared")]
     return rows + [f"peak memory, {name}" for name in MEMORY]
 
 
@@ -236,8 +239,10 @@ def main(arguments):
     if "compiling" in wanted:
         for name, (_, most) in COMPILING.items():
             if part in name.lower():
-                with peer.Side(__file__, "ours") as us:
-                    table.add(f"compiling {name}", us.run(f"compiling {name}", 3)[1], most=most)
+                for how in ("", ", not compared"):
+                    with peer.Side(__file__, "ours") as us:
+                        seconds = us.run(f"compiling {name}{how}", 3)[1]
+                    table.add(f"compiling {name}{how}", seconds, most=most)
     if "memory" in wanted:
         for name, (_, share) in MEMORY.items():
             if part not in name.lower():

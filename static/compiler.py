@@ -124,8 +124,8 @@ class BuildStrategy(_Strategy):
         ),
         "memory_optimize": (
             None, _CHOICE,
-            "None or True: temporaries share one arena for each set of sizes; False: each is "
-            "allocated by itself. True: the pass `early_updates`, too",
+            "None or True: temporaries share one arena for each set of sizes, and updates of "
+            "optimizers stand beside the gradients that feed them; False: neither",
         ),
         "enable_inplace": (
             None, _CHOICE, "No effect: results take the place of inputs where no bit changes"
@@ -353,9 +353,8 @@ class CompiledProgram(Shown):
 
     def optimized(self, desc, keep):
         """A description after the passes, written as a graph where that was asked for."""
-        desc = passes.keep_bits(desc, keep)
-        if self._build.memory_optimize:
-            desc = _core.apply_pass(desc, "early_updates", {})
+        late = self._build.memory_optimize is False
+        desc = passes.keep_bits(desc, keep, without=["early_updates"] if late else [])
         if self._build.debug_graphviz_path:
             from dygraph.static import debugger
 

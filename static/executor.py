@@ -285,7 +285,8 @@ class Executor(Shown):
             every = order if reads is None else order + reads.outputs
             if prune:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
-            if compiled is not None:
+            # Passes tell variables apart by their names.
+            if compiled is not None and not scope.has_aliases(_persistable(program)):
                 desc = compiled.optimized(desc, wanted)
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
@@ -311,6 +312,10 @@ def _check_alone(program):
             "transpiler.get_trainer_startup_program() and get_trainer_program(), or a server's "
             "programs; a clone() of this one runs in one process"
         )
+
+
+def _persistable(program):
+    return [v.name for v in program.list_vars() if v.persistable]
 
 
 def _schedules_in(program, desc):

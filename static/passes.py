@@ -10,7 +10,9 @@ from dygraph.static.scope import Scope
 __all__ = ["DEFAULT", "about", "add", "apply", "describe", "graph", "names"]
 
 # Passes that keep every bit of what is fetched, in the order in which they help each other.
-DEFAULT = ("fold_constants", "cancel_moves", "common_subexpressions", "dead_code")
+DEFAULT = (
+    "fold_constants", "cancel_moves", "common_subexpressions", "dead_code", "early_updates",
+)  # fmt: skip
 
 
 def names():
@@ -279,10 +281,12 @@ def add(name, function, what, options=()):
     _core.add_pass(name, what, function, list(options), user_line())
 
 
-def keep_bits(desc, keep):
+def keep_bits(desc, keep, without=()):
     """A program's description after the passes of `DEFAULT`, for what is fetched."""
     for name in DEFAULT:
-        desc = _core.apply_pass(desc, name, {"keep": list(keep)})
+        if name not in without:
+            has_keep = any(option == "keep" for option, *_ in _core.pass_info(name)[1])
+            desc = _core.apply_pass(desc, name, {"keep": list(keep)} if has_keep else {})
     return desc
 
 

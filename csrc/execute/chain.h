@@ -19,6 +19,7 @@ struct ChainMeta : Form {
 
   ChainMeta() = default;
   explicit ChainMeta(const Value& value);
+  explicit ChainMeta(const Form& form) : Form(form), usual(form.has_data) {}  // in host memory
   bool operator==(const ChainMeta& o) const {
     return usual == o.usual && dtype == o.dtype && layout == o.layout && dims == o.dims;
   }

@@ -305,8 +305,8 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   frame->aliased = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
   size_t staged = 0;
   ForEachOp(plan_.ops, [&](const PlanOp& op) {
-    staged = std::max(staged, op.staged.size());
-    for (const PlanOp& part : op.parts) staged = std::max(staged, part.staged.size());
+    staged += op.staged.size();
+    for (const PlanOp& part : op.parts) staged += part.staged.size();
   });
   frame->staging.resize(staged);
   BindAll(plan_.ops, frame.get(), &frame->calls);
@@ -341,11 +341,13 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
     bound->call.in.Close();
   }
   k = 0;
+  bound->staging = frame->bound_staging;
+  frame->bound_staging += op.staged.size();
   size_t staged = 0;
   for (uint32_t end : op.out_ends) {
     for (; k < end; ++k) {
       bool aside = staged < op.staged.size() && op.staged[staged] == static_cast<int>(k);
-      bound->call.out.Push(aside ? &frame->staging[staged++] : value(op.out[k]));
+      bound->call.out.Push(aside ? &frame->staging[bound->staging + staged++] : value(op.out[k]));
     }
     bound->call.out.Close();
   }
@@ -408,6 +410,8 @@ void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
     return RunPresent(op, frame, bound, random);
   Call& call = bound.call;
   for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  for (size_t k = 0; k < op.staged.size(); ++k)
+    call.out.flat_at(op.staged[k]) = &frame.staging[bound.staging + k];
   // In a program with blocks and no seed of its own a call draws what an eager one would.
   if (op.random >= 0 && (!has_blocks_ || random.seed != 0)) {
     call.random_given = true;
@@ -436,8 +440,9 @@ void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
     throw;
   }
   for (size_t k = 0; k < op.staged.size(); ++k) {
-    *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
-    frame.staging[k] = Value();
+    Value& made = frame.staging[bound.staging + k];
+    *frame.values[op.out[op.staged[k]]] = std::move(made);
+    made = Value();
   }
 }
 

@@ -80,12 +80,12 @@ class PreparedProgram {
   // The most operators of a planned run at one time; 0: as many as there are threads.
   void LimitTogether(int most) { most_together_ = most; }
   struct Planned {
-    size_t arenas = 0, bytes = 0;      // kept now
-    size_t steps = 0, operators = 0;   // of the latest one: called directly, of all
-    size_t together = 0;               // steps that run beside others where they can
-    size_t strayed = 0;                // runs that were not as those before
-    std::string strayed_at;            // the operator that the latest of them was at
-    size_t unshared = 0;               // bytes that its temporaries would take side by side
+    size_t arenas = 0, bytes = 0;     // kept now
+    size_t steps = 0, operators = 0;  // of the latest one: called directly, of all
+    size_t together = 0;              // steps that run beside others where they can
+    size_t strayed = 0;               // runs that were not as those before
+    std::string strayed_at;           // the operator that the latest of them was at
+    size_t unshared = 0;              // bytes that its temporaries would take side by side
   };
   Planned planned();
   void Shrink();  // frees the arenas; gives back what idle runs hold
@@ -168,17 +168,21 @@ class PreparedProgram {
   void NoteForms(PlannedRun& run, Frame& frame, RandomStreams random);
   void FindPlanned(PlannedRun& run) const;
   void Install(PlannedRun& run, Frame& frame) const;
+  void FindSegments(PlannedRun& run, Frame& frame) const;
   void Arrange(PlannedRun& run) const;
+  void ArrangeSegment(const PlannedRun& run, PlannedRun::Segment& segment) const;
+  static void NoteLasting(const PlanOp& op, const std::vector<Form>& forms, PlannedRun::Step* step);
   void FindSections(PlannedRun& run) const;
   void Prepare(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random) const;
   static bool IsMade(const PlannedRun::Step& step, const Frame& frame);
   static void EndValues(const PlannedRun::Step& step, Frame& frame);
   bool RunStep(const PlannedRun& run, size_t i, Frame& frame, RandomStreams random,
                size_t* from) const;
-  bool RunSection(PlannedRun& run, PlannedRun::Section& section, Frame& frame,
-                  RandomStreams random, size_t* from) const;
+  bool RunSection(PlannedRun& run, PlannedRun::Section& section, Frame& frame, RandomStreams random,
+                  size_t* from) const;
   void RunTogether(PlannedRun& run, const PlannedRun::Section& section, Frame& frame,
                    RandomStreams random, int threads) const;
+  bool RunSegment(const PlannedRun& run, PlannedRun::Segment& segment, Frame& frame) const;
   void RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const;
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
 
@@ -215,7 +219,7 @@ class PreparedProgram {
   std::vector<std::pair<int, int>> carried_;  // slots in the first half and in the second
   bool plans_memory_ = false;
   int most_together_ = 0;
-  bool has_blocks_ = false;                   // how often an operator runs is known when it has run
+  bool has_blocks_ = false;  // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;

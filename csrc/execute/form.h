@@ -14,6 +14,9 @@ struct Form {
   Form() = default;
   explicit Form(const Tensor& t)
       : dims(t.dims()), dtype(t.dtype()), layout(t.layout()), has_data(t.has_data()) {}
+  bool operator==(const Form& o) const {
+    return dims == o.dims && dtype == o.dtype && layout == o.layout && has_data == o.has_data;
+  }
   bool Fits(const Value& v) const {
     if (!v.is_tensor()) return false;
     const Tensor& t = v.tensor();

@@ -42,6 +42,7 @@ struct PreparedProgram::Bound {
   std::vector<Bound> parts;         // as the operator's
   std::vector<Bound> body;          // of the block that the operator runs
   ScopeVar* weight = nullptr;       // whose kept form may take its place
+  size_t staging = 0;               // the first of its staged outputs in the frame's
   std::unique_ptr<Chain> chain;     // that begins here, once it ran
   Dims suits;                       // of the first input, whose kernel takes that form
   // Whether the kernel that does the next operator's steps too gives the bits of both one after the
@@ -54,8 +55,8 @@ struct PreparedProgram::Bound {
   bool joint_into = false;
   FittingInputs fitting;
   SettledCall* noting = nullptr;  // where this run notes what the call comes to
-  Epilogue end;           // of the operator before, where this one is its end
-  bool IsWhole() const {  // all inputs hold something
+  Epilogue end;                   // of the operator before, where this one is its end
+  bool IsWhole() const {          // all inputs hold something
     return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
   }
 };
@@ -67,6 +68,7 @@ struct PreparedProgram::Frame {
   std::vector<ScopeVar*> vars;  // of persistable ones, by slot
   std::vector<Bound> calls;     // by operator
   std::vector<Value> staging;
+  size_t bound_staging = 0;  // of those, while calls are bound
   std::vector<Value*> temporaries;
   std::deque<Value> inner;  // of blocks but the first, which no scope shows
   uint64_t made_terms = 0;  // of gradients whose order is noted
@@ -75,10 +77,10 @@ struct PreparedProgram::Frame {
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
   std::vector<std::unique_ptr<PlannedRun>> planned;  // the one that ran last comes first
   PlannedRun* installed = nullptr;                   // whose values stand at their slots
-  bool aliased = false;    // two names stand for one variable
-  bool again = false;      // what this second half reads is read once more later
+  bool aliased = false;                              // two names stand for one variable
+  bool again = false;        // what this second half reads is read once more later
   OpTimes* times = nullptr;  // of a run that is timed
-  bool apart = false;      // this run does no operator's steps in the kernel before it
+  bool apart = false;        // this run does no operator's steps in the kernel before it
 };
 
 // The operators of a block and their calls.

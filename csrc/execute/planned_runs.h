@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "execute/chain.h"
 #include "execute/form.h"
 #include "run/run.h"
 #include "tensor/value.h"
@@ -30,12 +31,33 @@ struct PlannedRun {
     SettledCall call;
     bool settled = false;                           // its call needs the kernel alone
     bool drops_twins = false;                       // an output is channels-last
+    std::vector<Ref<Storage>> ended;                // such parts of the arena that it reads last
     double seconds = 0;                             // of the noting run
     std::vector<std::pair<int, Form>> asks;         // inputs by slot that may be of another form
     std::vector<std::pair<int, Form>> fresh;        // outputs that get memory of their own
     std::vector<std::pair<int, Form>> bare;         // outputs that the kernel gives memory
     std::vector<std::pair<int, const void*>> made;  // planned outputs, and where they lie
     std::vector<int> released, read;                // of the operator's: slots that are not planned
+    // Outputs that outlive the run: which of the staged ones, and where they go; the slot whose
+    // memory they take where nothing else holds it, or -1.
+    struct Lasting {
+      int staged, slot, from;
+      Form form;
+    };
+    std::vector<Lasting> lasting;
+    bool direct = false;  // these are written where they are to go
+    bool plain = false;   // nothing is to be asked for, made ready or released
+  };
+  // Operators of a chain that run block by block.
+  struct Segment {
+    size_t begin, end;
+    ChainSegment chain;
+    std::vector<char*> data;       // by operand
+    std::vector<int> held, fresh;  // operands that are read and that are made, not planned
+    std::vector<std::pair<int, Form>> asks;  // inputs by slot that may be of another form
+    std::vector<Ref<Storage>> twins;         // of channels-last results: parts of the arena
+    ChainSegment::Views views;
+    explicit Segment(ChainSegment of) : chain(std::move(of)), views(chain) {}
   };
   struct Stretch {  // operators that run as always
     size_t begin, end;
@@ -59,6 +81,9 @@ struct PlannedRun {
   std::vector<Step> steps;
   std::vector<Stretch> stretches;  // in order; all other steps are settled
   std::vector<Section> sections;   // in order
+  std::vector<Segment> segments;   // in order
+  std::vector<char> in_segment;    // by operator
+  std::vector<char> passing;       // by slot: made and read within the blocks of one segment
   std::vector<Form> forms;         // by slot: what the noting run made
   std::vector<int> joined;         // by slot: another slot on the same memory, or itself
   std::vector<char> apart;  // by slot: memory of its own by its kernel, or a later part of another

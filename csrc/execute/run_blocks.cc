@@ -399,6 +399,7 @@ void PreparedProgram::RunPresent(const PlanOp& op, Frame& frame, Bound& bound,
                                  RandomStreams random) const {
   Bound present;
   present.names.op = &op;
+  present.staging = bound.staging;
   uint32_t k = 0;
   for (size_t slot = 0; slot < op.in_ends.size(); ++slot) {
     const SlotInfo& info = op.info->inputs[slot];

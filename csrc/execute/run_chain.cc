@@ -4,6 +4,7 @@
 
 #include "execute/chain.h"
 #include "execute/frame.h"
+#include "execute/planned_runs.h"
 #include "platform/interrupt.h"
 #include "run/interpreter.h"
 #include "run/watch.h"
@@ -11,6 +12,10 @@
 namespace dygraph::program {
 
 namespace {
+
+// Elements of arrays that do not stay in a core's cache from one operator to the next: in a planned
+// run, chains on fewer run call by call.
+constexpr int64_t kWorthChain = 1 << 16;
 
 // What all operators of a chain read of what was there before it.
 std::vector<int> InputsOf(const std::vector<PlanOp>& ops, size_t first, size_t end) {
@@ -25,6 +30,10 @@ std::vector<int> InputsOf(const std::vector<PlanOp>& ops, size_t first, size_t e
   return inputs;
 }
 
+bool TakesBlocks(DType dtype) {  // others may divide by zero
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kBool;
+}
+
 // The kernel that the call would run, if it takes blocks as it takes the whole.
 KernelFn KernelOf(const Call& call) {
   const Value* first = call.in.flat().empty() ? nullptr : call.in.flat()[0];
@@ -33,11 +42,17 @@ KernelFn KernelOf(const Call& call) {
     if (v && !v->is_tensor()) return nullptr;
   }
   const DType dtype = call.op->kernel_dtype ? call.op->kernel_dtype(call) : first->dtype();
-  const bool floating = dtype == DType::kFloat32 || dtype == DType::kFloat64;
-  if (!floating && dtype != DType::kBool) return nullptr;  // others may divide by zero
+  if (!TakesBlocks(dtype)) return nullptr;
   const Kernel* kernel =
       call.op->sole_kernel[static_cast<int>(DeviceKind::kCPU)][static_cast<int>(dtype)];
   return kernel && kernel->key.layout != KernelLayout::kNHWC ? kernel->run : nullptr;
+}
+// That of a settled call.
+KernelFn KernelOf(const OpInfo& op, const Kernel& kernel) {
+  const DType dtype = kernel.key.dtype;
+  const Kernel* sole = op.sole_kernel[static_cast<int>(DeviceKind::kCPU)][static_cast<int>(dtype)];
+  const bool takes = TakesBlocks(dtype) && kernel.key.layout != KernelLayout::kNHWC;
+  return takes && sole == &kernel ? kernel.run : nullptr;
 }
 
 int AxisOf(const Call& call) {
@@ -101,6 +116,10 @@ size_t PreparedProgram::operators_in_chains() {
     if (!idle_.back()->calls[i].chain) continue;
     for (const ChainSegment& s : idle_.back()->calls[i].chain->segments) count += s.end - s.begin;
   }
+  for (size_t r = 0; !idle_.empty() && r < idle_.back()->planned.size() && r < 1; ++r) {
+    for (const PlannedRun::Segment& s : idle_.back()->planned[r]->segments)
+      count += s.end - s.begin;
+  }
   return count;
 }
 
@@ -140,7 +159,7 @@ void PreparedProgram::LearnChain(Stretch of, size_t first, Frame& frame,
     Release(op, frame);
   }
   Chain& chain = *of.calls[first].chain;
-  chain.segments = FindSegments(
+  chain.segments = program::FindSegments(
       seen, [&](size_t k, int slot) { return of.ops[first + k].Ends(slot); },
       [&](size_t k, int slot) {
         const auto& read = of.ops[first + k].read;
@@ -202,6 +221,108 @@ void PreparedProgram::RunSegment(Stretch of, size_t first, size_t segment, Frame
     s.Run(data, &chain.views[segment]);
   }
   for (size_t i = first + s.begin; i < first + s.end; ++i) Release(of.ops[i], frame);
+}
+
+// The segments of a planned run, from what its noting run saw.
+void PreparedProgram::FindSegments(PlannedRun& run, Frame& frame) const {
+  using Kind = ChainSegment::Operand::Kind;
+  run.segments.clear();
+  run.in_segment.assign(plan_.ops.size(), 0);
+  run.passing.assign(plan_.slots.size(), 0);
+  for (size_t first = 0; first < plan_.ops.size(); ++first) {
+    const size_t end = first + plan_.ops[first].chain;
+    std::vector<ChainCall> seen;
+    for (size_t i = first; i < end; ++i) {
+      const PlanOp& op = plan_.ops[i];
+      const PlannedRun::Step& step = run.steps[i];
+      ChainCall& call = seen.emplace_back();
+      call.op = op.info;
+      call.call = &frame.calls[i].call;
+      if (step.settled && !step.call.transforms)
+        call.kernel = KernelOf(*op.info, *step.call.kernel);
+      call.axis = AxisOf(frame.calls[i].call);
+      call.reuse = op.reuse;
+      for (int s : op.in) {
+        auto ask = std::find_if(step.asks.begin(), step.asks.end(),
+                                [&](const auto& a) { return a.first == s; });
+        call.in.push_back(s);
+        call.in_metas.push_back(ask == step.asks.end() ? ChainMeta() : ChainMeta(ask->second));
+      }
+      for (int s : op.out) {
+        call.out.push_back(s);
+        call.out_metas.push_back(s < 0 ? ChainMeta() : ChainMeta(run.forms[s]));
+      }
+    }
+    auto ends = [&](size_t k, int slot) { return plan_.ops[first + k].Ends(slot); };
+    auto only_sizes = [&](size_t k, int slot) {
+      const auto& read = plan_.ops[first + k].read;
+      return std::find(read.begin(), read.end(), slot) != read.end();
+    };
+    for (ChainSegment& found : program::FindSegments(seen, ends, only_sizes)) {
+      if (Numel(found.shape) < kWorthChain) continue;
+      PlannedRun::Segment& segment = run.segments.emplace_back(std::move(found));
+      segment.begin = first + segment.chain.begin;
+      segment.end = first + segment.chain.end;
+      for (size_t i = segment.begin; i < segment.end; ++i) run.in_segment[i] = 1;
+      for (const ChainSegment::Operand& o : segment.chain.operands)
+        run.passing[o.slot] |= o.kind == Kind::kScratch;
+    }
+  }
+}
+
+void PreparedProgram::ArrangeSegment(const PlannedRun& run, PlannedRun::Segment& segment) const {
+  using Kind = ChainSegment::Operand::Kind;
+  const auto& operands = segment.chain.operands;
+  segment.data.assign(operands.size(), nullptr);
+  segment.held.clear();
+  segment.fresh.clear();
+  segment.asks.clear();
+  segment.twins.clear();
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const ChainSegment::Operand& o = operands[k];
+    const bool read = o.kind == Kind::kRows || o.kind == Kind::kWhole;
+    if (run.planned[o.slot]) {
+      if (o.kind == Kind::kScratch) continue;
+      const Tensor& t = run.values[o.slot].tensor();
+      segment.data[k] = static_cast<char*>(const_cast<void*>(t.raw_data()));
+      if (!read && o.meta.layout != Layout::kPlain) segment.twins.push_back(t.storage());
+    } else if (read) {
+      segment.held.push_back(static_cast<int>(k));
+      segment.asks.emplace_back(o.slot, o.meta);
+    } else if (o.kind == Kind::kResult || o.sizes_read) {
+      segment.fresh.push_back(static_cast<int>(k));
+    }
+  }
+}
+
+// False, with nothing done: an input is not as noted.
+bool PreparedProgram::RunSegment(const PlannedRun& run, PlannedRun::Segment& segment,
+                                 Frame& frame) const {
+  using Kind = ChainSegment::Operand::Kind;
+  const ChainSegment& s = segment.chain;
+  for (const auto& [slot, form] : segment.asks) {
+    if (!form.Fits(*frame.values[slot])) return false;
+  }
+  SmallVector<Tensor, 4> held;  // while other threads may write to the variables
+  for (int k : segment.held) {
+    held.push_back(frame.values[s.operands[k].slot]->tensor());
+    segment.data[k] = static_cast<char*>(const_cast<void*>(held.back().raw_data()));
+  }
+  for (int k : segment.fresh) {
+    const ChainSegment::Operand& o = s.operands[k];
+    Tensor& t = frame.values[o.slot]->MutableTensor();
+    t.SetMeta(s.shape, o.meta.dtype, place_, s.layout);
+    if (o.kind != Kind::kResult) continue;
+    t.AllocateData(place_, s.layout);
+    segment.data[k] = static_cast<char*>(t.mutable_raw_data());
+  }
+  for (const Ref<Storage>& storage : segment.twins) storage->set_plain_twin(nullptr);
+  {
+    WithoutLock unlocked(Numel(s.shape) * static_cast<int64_t>(s.links.size()) >= kWorthUnlocking);
+    s.Run(segment.data, &segment.views);
+  }
+  for (size_t i = segment.begin; i < segment.end; ++i) EndValues(run.steps[i], frame);
+  return true;
 }
 
 }  // namespace dygraph::program

@@ -1,11 +1,10 @@
 // Runs at sizes that ran before: noted, planned, then made of settled steps.
-#include "execute/planned_runs.h"
-
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 
 #include "execute/frame.h"
+#include "execute/planned_runs.h"
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/onednn.h"
@@ -19,9 +18,6 @@ namespace dygraph::program {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Elements of arrays that do not stay in a core's cache from one operator to the next: chains of
-// operators on them run block by block, not call by call.
-constexpr int64_t kWorthChain = 1 << 16;
 constexpr int kMostStrayed = 3;        // of one set of sizes, whose runs are not planned then
 constexpr int64_t kUnlocks = 1 << 14;  // elements of a call whose inputs may be copies after it
 constexpr uint32_t kStepsPerSignalCheck = 16;
@@ -70,11 +66,14 @@ bool PreparedProgram::CanPlan(const Frame& frame) const {
 bool PreparedProgram::IsStep(size_t i) const {
   const PlanOp& op = plan_.ops[i];
   if (op.control || !op.parts.empty() || op.as_end || op.kept || op.lenient || op.terms ||
-      op.updates > 0 || !op.open.empty() || !op.staged.empty() || EndsValues(op) ||
-      (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
+      !op.open.empty() || EndsValues(op) || (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
     return false;
-  return std::none_of(op.out.begin(), op.out.end(),
-                      [&](int s) { return s >= 0 && plan_.slots[s].persistable; });
+  // What outlives the run is made aside, and nothing else is.
+  size_t lasting = 0;
+  for (int s : op.out) lasting += s >= 0 && plan_.slots[s].persistable;
+  return lasting == op.staged.size() && (lasting == 0 || op.info->allocates) &&
+         std::all_of(op.staged.begin(), op.staged.end(),
+                     [&](int o) { return plan_.slots[op.out[o]].persistable; });
 }
 
 // The values that the latest run left at their slots make room.
@@ -118,6 +117,10 @@ void PreparedProgram::RunPlanned(Frame& frame, RandomStreams random) {
     NoteForms(*run, frame, random);
     return;
   }
+  if (watch::Switches() != 0 && !run->segments.empty()) {  // which hide their operators
+    Uninstall(frame);
+    return RunOps({plan_.ops, frame.calls}, frame, random);
+  }
   if (run->tightens) {
     Uninstall(frame);
     run->arena = nullptr;
@@ -128,9 +131,16 @@ void PreparedProgram::RunPlanned(Frame& frame, RandomStreams random) {
     for (size_t s = 0; s < plan_.slots.size(); ++s) {
       if (run->planned[s]) *frame.values[s] = run->values[s];
     }
-    for (Bound& bound : frame.calls) {  // which other runs left with copies
-      for (size_t k = 0; k < bound.in.size(); ++k)
+    for (size_t i = 0; i < frame.calls.size(); ++i) {
+      Bound& bound = frame.calls[i];
+      for (size_t k = 0; k < bound.in.size(); ++k)  // which other runs left with copies
         bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+      const PlanOp& op = plan_.ops[i];
+      for (const PlannedRun::Step::Lasting& made : run->steps[i].lasting) {
+        bound.call.out.flat_at(op.staged[made.staged]) =
+            run->steps[i].direct ? frame.values[made.slot]
+                                 : &frame.staging[bound.staging + made.staged];
+      }
     }
     frame.installed = run;
   }
@@ -168,18 +178,9 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       run.apart[out] = inside || (!op.info->allocates && !shares);
     }
   };
-  size_t chain_end = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlanOp& op = plan_.ops[i];
-    if (op.chain > 0 && std::any_of(op.in.begin(), op.in.end(), [&](int s) {
-          const Value* v = s < 0 ? nullptr : frame.values[s];
-          return v && v->is_tensor() && v->tensor().numel() >= kWorthChain;
-        }))
-      chain_end = i + op.chain;
-    if (op.updates > 0) {  // which share nothing but what they update
-      RunOps({plan_.ops, frame.calls, i, i + op.updates}, frame, random);
-      i += op.updates - 1;
-    } else if (i + 1 < count && plan_.ops[i + 1].as_end) {
+    if (i + 1 < count && plan_.ops[i + 1].as_end) {
       bool both = RunToEnd(all, i, frame, random);
       note(op, &run.steps[i].call);
       Release(op, frame);
@@ -189,7 +190,7 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       Release(next, frame);
     } else {
       PlannedRun::Step& step = run.steps[i];
-      const bool apt = IsStep(i) && i >= chain_end;
+      const bool apt = IsStep(i);
       if (apt) {
         for (int in : op.in) {
           if (in >= 0 && frame.values[in]->is_tensor())
@@ -209,6 +210,7 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
     if (void (*check)() = Interpreter().check_signals) check();
   }
   FindPlanned(run);
+  FindSegments(run, frame);
   run.noted = true;
 }
 
@@ -216,6 +218,11 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
 // none of which outlives the run.
 void PreparedProgram::FindPlanned(PlannedRun& run) const {
   const size_t slots = plan_.slots.size();
+  for (size_t i = 0; i < plan_.ops.size(); ++i) {  // updates run together, or each as a step
+    bool all = true;
+    for (int k = 0; k < plan_.ops[i].updates; ++k) all &= run.steps[i + k].call.kernel != nullptr;
+    for (int k = 0; k < plan_.ops[i].updates && !all; ++k) run.steps[i + k].call.kernel = nullptr;
+  }
   std::vector<int> makers(slots);
   std::vector<char> barred(slots);
   auto bar = [&](int slot) { barred[run.Root(slot)] = 1; };
@@ -243,7 +250,7 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
   for (size_t i = 0; i < count; ++i) {
     const PlanOp& op = plan_.ops[i];
     const int at = static_cast<int>(i);
-    if (op.updates > 0) group_end = at + op.updates - 1;
+    if (op.updates > 0 && !run.steps[i].settled) group_end = at + op.updates - 1;
     for (int s : op.out) {
       if (s >= 0 && first[s] < 0) first[s] = at;
     }
@@ -255,6 +262,13 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
   }
   for (size_t i = 0; i < count; ++i) {  // from there on sizes alone are read
     for (int s : plan_.ops[i].read) last[s] = std::max(static_cast<int>(i), first[s]);
+  }
+  for (const PlannedRun::Segment& segment : run.segments) {  // whose blocks take turns
+    const int begin = static_cast<int>(segment.begin), end = static_cast<int>(segment.end);
+    for (const ChainSegment::Operand& o : segment.chain.operands) {
+      if (first[o.slot] > begin && first[o.slot] < end) first[o.slot] = begin;
+      if (last[o.slot] >= begin) last[o.slot] = std::max(last[o.slot], end - 1);
+    }
   }
   if (!run.looked) {
     run.looked = true;
@@ -270,7 +284,7 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
   std::vector<Lifetime> blocks;
   run.unshared_bytes = 0;
   for (size_t s = 0; s < slots; ++s) {
-    if (!run.planned[s]) continue;
+    if (!run.planned[s] || run.passing[s]) continue;
     const int root = run.Root(static_cast<int>(s));
     const Form& form = run.forms[s];
     const size_t bytes = Aligned(static_cast<size_t>(Numel(form.dims)) * SizeOf(form.dtype));
@@ -297,7 +311,10 @@ void PreparedProgram::Install(PlannedRun& run, Frame& frame) const {
   run.others.clear();
   run.lasting.clear();
   for (size_t s = 0; s < slots; ++s) {
-    if (run.planned[s]) {
+    if (run.passing[s]) {
+      run.values[s].MutableTensor().SetMeta(run.forms[s].dims, run.forms[s].dtype, place_,
+                                            run.forms[s].layout);
+    } else if (run.planned[s]) {
       const Form& form = run.forms[s];
       run.values[s].MutableTensor().ShareStorage(parts[block_of[s]], form.dims, form.dtype,
                                                  form.layout);
@@ -338,8 +355,11 @@ void PreparedProgram::Arrange(PlannedRun& run) const {
     step.made.clear();
     step.released.clear();
     step.read.clear();
+    step.ended.clear();
+    step.lasting.clear();
+    NoteLasting(op, run.forms, &step);
     for (int s : op.out) {
-      if (s < 0) continue;
+      if (s < 0 || plan_.slots[s].persistable) continue;
       step.drops_twins |= run.forms[s].layout != Layout::kPlain;
       if (run.planned[s]) step.made.emplace_back(s, run.values[s].tensor().raw_data());
       if (!op.info->allocates)
@@ -348,12 +368,41 @@ void PreparedProgram::Arrange(PlannedRun& run) const {
         step.fresh.emplace_back(s, run.forms[s]);
     }
     for (int s : op.done) {
-      if (!run.planned[s]) step.released.push_back(s);
+      if (!run.planned[s]) {
+        step.released.push_back(s);
+      } else if (run.forms[s].layout != Layout::kPlain && !run.passing[s]) {
+        step.ended.push_back(run.values[s].tensor().storage());
+      }
     }
     for (int s : op.read) {
       if (!run.planned[s]) step.read.push_back(s);
     }
+    step.plain = op.random < 0 && !step.drops_twins && step.asks.empty() && step.fresh.empty() &&
+                 step.bare.empty() && step.lasting.empty() && step.released.empty() &&
+                 step.read.empty() && step.ended.empty();
   }
+  for (PlannedRun::Segment& segment : run.segments) ArrangeSegment(run, segment);
+}
+
+// Where the outputs of a step go that outlive the run. They are written there at once if they take
+// the memory of the value before and no other thread of the interpreter can run meanwhile.
+void PreparedProgram::NoteLasting(const PlanOp& op, const std::vector<Form>& forms,
+                                  PlannedRun::Step* step) {
+  step->direct = step->call.elements < kWorthUnlocking;
+  for (size_t k = 0; k < op.staged.size(); ++k) {
+    const int out = op.staged[k], slot = op.out[out];
+    int from = -1;
+    for (size_t i = 0; i < op.in.size(); ++i) {
+      if (op.in[i] == slot && IsReused(op, i, out)) from = slot;
+    }
+    const Form& form = forms[slot];
+    auto asked = std::find_if(step->asks.begin(), step->asks.end(),
+                              [&](const auto& ask) { return ask.first == slot; });
+    if (asked == step->asks.end() || !(asked->second == form)) from = -1;
+    step->direct &= from >= 0;
+    step->lasting.push_back({static_cast<int>(k), slot, from, form});
+  }
+  step->direct &= !step->lasting.empty();
 }
 
 // The outputs of a settled step before its kernel runs.
@@ -369,6 +418,21 @@ void PreparedProgram::Prepare(const PlannedRun& run, size_t i, Frame& frame,
   }
   for (const auto& [slot, form] : step.bare)
     frame.values[slot]->MutableTensor().SetMeta(form.dims, form.dtype, place_);
+  for (const PlannedRun::Step::Lasting& made : step.lasting) {
+    if (step.direct) {
+      frame.values[made.slot]->MutableTensor().MakeWritable();
+      continue;
+    }
+    Tensor& t = frame.staging[bound.staging + made.staged].MutableTensor();
+    const Tensor* from = made.from < 0 ? nullptr : &frame.values[made.from]->tensor();
+    t.SetMeta(made.form.dims, made.form.dtype, place_, made.form.layout);
+    if (from && from->OwnsStorage()) {
+      from->storage()->set_plain_twin(nullptr);
+      t.ShareData(*from);
+    } else {
+      t.AllocateData(place_, made.form.layout);
+    }
+  }
   if (plan_.ops[i].random >= 0) {
     bound.call.random_given = true;
     bound.call.random_seed = random.seed;
@@ -388,6 +452,7 @@ bool PreparedProgram::IsMade(const PlannedRun::Step& step, const Frame& frame) {
 void PreparedProgram::EndValues(const PlannedRun::Step& step, Frame& frame) {
   for (int s : step.read) *frame.values[s] = Value(frame.values[s]->tensor().Meta());
   for (int s : step.released) *frame.values[s] = Value();
+  for (const Ref<Storage>& part : step.ended) part->set_plain_twin(nullptr);
 }
 
 // False: not as noted, so the run goes on as always from operator `*from`.
@@ -396,11 +461,13 @@ bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, Ran
   const PlannedRun::Step& step = run.steps[i];
   Bound& bound = frame.calls[i];
   *from = i;
-  for (const auto& [slot, form] : step.asks) {
-    if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
+  if (!step.plain) {
+    for (const auto& [slot, form] : step.asks) {
+      if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
+    }
+    Prepare(run, i, frame, random);
   }
-  Prepare(run, i, frame, random);
-  if (step.call.elements >= kUnlocks) {  // the last run left copies there
+  if (step.call.elements >= kUnlocks || step.call.transforms) {  // the last run left copies there
     for (size_t k = 0; k < bound.in.size(); ++k)
       bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   }
@@ -411,7 +478,14 @@ bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, Ran
     e.Append(PositionText(*op.desc, op.position, op.block));
     throw;
   }
-  EndValues(step, frame);
+  if (!step.plain) {
+    for (size_t k = 0; !step.direct && k < step.lasting.size(); ++k) {
+      Value& made = frame.staging[bound.staging + step.lasting[k].staged];
+      *frame.values[step.lasting[k].slot] = std::move(made);
+      made = Value();
+    }
+    EndValues(step, frame);
+  }
   *from = i + 1;
   return IsMade(step, frame);
 }
@@ -422,6 +496,7 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
   uint32_t unchecked = 0;
   auto stretch = run.stretches.begin();
   auto section = run.sections.begin();
+  auto segment = run.segments.begin();
   for (size_t i = 0; i < count;) {
     if (stretch != run.stretches.end() && stretch->begin == i) {
       RunOps({plan_.ops, frame.calls, stretch->begin, stretch->end}, frame, random);
@@ -432,8 +507,13 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
     size_t from = i;
     bool as_noted, checks = run.steps[i].call.elements >= kUnlocks;
     while (section != run.sections.end() && section->begin < i) ++section;
-    if (section != run.sections.end() && section->begin == i &&
-        section->way != PlannedRun::Section::Way::kAlone) {
+    if (segment != run.segments.end() && segment->begin == i) {
+      from = i;
+      as_noted = RunSegment(run, *segment, frame);
+      i = (segment++)->end;
+      checks = true;
+    } else if (section != run.sections.end() && section->begin == i &&
+               section->way != PlannedRun::Section::Way::kAlone) {
       as_noted = RunSection(run, *section, frame, random, &from);
       i = section->end;
       checks = true;

@@ -136,7 +136,8 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
   for (size_t i = 0; i < plan_.ops.size();) {
     size_t end = i;
     while (end < plan_.ops.size() && end - i < kMostSteps && run.steps[end].settled &&
-           !IsOrdered(plan_.ops[end]))
+           !run.in_segment[end] && !run.steps[end].call.transforms &&
+           plan_.ops[end].staged.empty() && !IsOrdered(plan_.ops[end]))
       ++end;
     if (end - i < 2) {
       i = std::max(end, i + 1);

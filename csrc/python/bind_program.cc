@@ -38,23 +38,42 @@ using ScopeRef = std::shared_ptr<program::Scope>;
 
 // Of bytes; that another array has the same happens only where it was made so on purpose.
 std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
-  uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
-  auto mix = [&](uint64_t word) {
-    a = (a ^ word) * 0xFF51AFD7ED558CCDu;
-    a ^= a >> 32;
-    b = (b + word) * 0x9FB21C651E98DF25u;
-    b ^= b >> 29;
+  struct Mix {
+    uint64_t a, b;
+    void Add(uint64_t word) {
+      a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+      a ^= a >> 32;
+      b = (b + word) * 0x9FB21C651E98DF25u;
+      b ^= b >> 29;
+    }
   };
+  Mix whole{0x9E3779B97F4A7C15u + bytes, 0xC2B2AE3D27D4EB4Fu ^ bytes};
   const char* at = static_cast<const char*>(data);
   uint64_t word;
+  constexpr int kLanes = 6;  // which do not wait for each other
+  if (bytes >= 64 * kLanes * sizeof(word)) {
+    Mix lanes[kLanes];
+    for (int k = 0; k < kLanes; ++k) lanes[k] = {whole.a + k, whole.b + k};
+    for (; bytes >= kLanes * sizeof(word); bytes -= kLanes * sizeof(word)) {
+      for (Mix& lane : lanes) {
+        std::memcpy(&word, at, sizeof(word));
+        lane.Add(word);
+        at += sizeof(word);
+      }
+    }
+    for (const Mix& lane : lanes) {
+      whole.Add(lane.a);
+      whole.Add(lane.b);
+    }
+  }
   for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
     std::memcpy(&word, at, sizeof(word));
-    mix(word);
+    whole.Add(word);
   }
   word = 0;
   if (bytes > 0) std::memcpy(&word, at, bytes);
-  mix(word);
-  return {a, b};
+  whole.Add(word);
+  return {whole.a, whole.b};
 }
 
 // A digest of a value, for comparing it with one that no longer exists: type, shape, levels of
@@ -155,10 +174,11 @@ void BindRecorder(py::module_& m) {
       .def(py::init([](py::function where) {
         return std::make_unique<Recorder>([where] { return py::cast<std::string>(where()); });
       }))
-      .def("add_feed",
-           [](Recorder& r, const VarRef& v, const std::string& name,
-              const std::map<int, std::string>& sizes) { return r.AddFeed(*v, name, sizes); },
-           py::arg("variable"), py::arg("name"), py::arg("sizes") = py::dict())
+      .def(
+          "add_feed",
+          [](Recorder& r, const VarRef& v, const std::string& name,
+             const std::map<int, std::string>& sizes) { return r.AddFeed(*v, name, sizes); },
+          py::arg("variable"), py::arg("name"), py::arg("sizes") = py::dict())
       .def("add_parameter",
            [](Recorder& r, const VarRef& v, const std::string& name) { r.AddParameter(*v, name); })
       // revise(operator, {attribute: value with followed sizes}), for operators that have such.

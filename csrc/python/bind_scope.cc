@@ -1,6 +1,8 @@
 // Scopes and what their names stand for, for Python.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -299,6 +301,18 @@ void BindScope(py::module_& m) {
            [](const ScopeRef& s, const std::string& name) {
              return ScopeVariable{s, &s->GetVar(name), name};
            })
+      .def(
+          "has_aliases",
+          [](const ScopeRef& s, const std::vector<std::string>& names) {
+            std::vector<const Value*> shared;
+            for (const std::string& name : names) {
+              const program::ScopeVar* var = s->FindVar(name);
+              if (var && var->shared()) shared.push_back(var->shared()->value());
+            }
+            std::sort(shared.begin(), shared.end());
+            return std::adjacent_find(shared.begin(), shared.end()) != shared.end();
+          },
+          py::arg("names"), "Whether two of these names stand for one eager Variable.")
       .def("new_scope", &program::Scope::NewScope)
       .def("drop_kids", &program::Scope::DropKids)
       .def_property_readonly("parent", &program::Scope::parent)

@@ -35,6 +35,10 @@ namespace {
 using program::PreparedProgram;
 using VarRef = Ref<Variable>;
 
+struct Names {
+  PyObject *rate, *last, *call;
+} names;  // set by BindCaptured()
+
 // What stands at a place among the arguments: a Variable of this kind, or this very constant.
 struct Argument {
   PyObject* constant = nullptr;
@@ -181,9 +185,12 @@ class CapturedCall {
         Gradients{std::move(inputs), std::move(weights), std::move(results), std::move(held)});
   }
   void SetSingle(bool single) { single_ = single; }
-  void AddBefore(const py::object& function) {
-    Keep(function);
-    before_.push_back(function.ptr());
+  // An optimizer, whose rate is asked for before each run: `ask` does it. A rate that is a number
+  // is asked for only when it was set.
+  void AddRate(const py::object& optimizer, const py::object& ask) {
+    Keep(optimizer);
+    Keep(ask);
+    rates_.push_back({optimizer.ptr(), ask.ptr()});
   }
   Guards& guards() { return guards_; }
   // The same program, for guards and arguments as they are now. Another thread may be comparing
@@ -200,27 +207,32 @@ class CapturedCall {
 
   // Results in order, or the only one by itself; NotImplemented where the program is not the one of
   // this call. `entry` is a weak reference.
-  py::object Call(const py::object& entry, const py::tuple& args, const py::dict& kwargs) {
+  // `kwargs` may be nullptr.
+  py::object Call(const py::object& entry, PyObject* args, PyObject* kwargs) {
     const size_t positions = arguments_.size() - keywords_.size();
     const ThreadState& thread = CurrentThread();
     if (thread.recording != recording_ || (is_quiet_layer_ && IsRecordingForced()) ||
         thread.observed || thread.saved_value_hooks || thread.describing ||
-        PyTuple_GET_SIZE(args.ptr()) != static_cast<Py_ssize_t>(positions) ||
-        PyDict_GET_SIZE(kwargs.ptr()) != static_cast<Py_ssize_t>(keywords_.size()))
+        PyTuple_GET_SIZE(args) != static_cast<Py_ssize_t>(positions) ||
+        (kwargs ? PyDict_GET_SIZE(kwargs) : 0) != static_cast<Py_ssize_t>(keywords_.size()))
       return NotThis();
     std::vector<Value> values;
     std::vector<Variable*> variables;
+    values.reserve(arguments_.size());
+    variables.reserve(arguments_.size());
     std::vector<int64_t> shared(shared_, -1);
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      PyObject* o = i < positions ? PyTuple_GET_ITEM(args.ptr(), i)
-                                  : PyDict_GetItemWithError(kwargs.ptr(), keywords_[i - positions]);
+      PyObject* o = i < positions ? PyTuple_GET_ITEM(args, i)
+                                  : PyDict_GetItemWithError(kwargs, keywords_[i - positions]);
       if (!o || !arguments_[i].Fits(o, &shared)) return NotThis();
       if (arguments_[i].constant) continue;
       variables.push_back(&VarOf(o));
       values.push_back(variables.back()->value());
     }
     if (!guards_.Holds()) return NotThis();
-    for (PyObject* function : before_) Steal(PyObject_CallNoArgs(function));
+    for (const Rate& rate : rates_) {
+      if (!rate.IsSet()) Steal(PyObject_CallNoArgs(rate.ask));
+    }
     return Run(entry, variables, std::move(values));
   }
 
@@ -238,7 +250,9 @@ class CapturedCall {
     } else {
       results = program_->Run(values);
     }
+    if (single_ && !node) return Steal(Wrap(Variable::Make(std::move(results[0]))));
     std::vector<VarRef> made;
+    made.reserve(results.size());
     for (Value& value : results) made.push_back(Variable::Make(std::move(value)));
     if (node) {
       for (uint32_t r : gradients_->results) made[r]->SetProducer(Ref<Node>(node.get()), r);
@@ -253,6 +267,17 @@ class CapturedCall {
 
  private:
   static py::object NotThis() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
+  struct Rate {
+    PyObject *optimizer, *ask;
+    // It is a number, and the one that was asked for last.
+    bool IsSet() const {
+      py::object attributes = Steal(PyObject_GenericGetDict(optimizer, nullptr));
+      PyObject* now = PyDict_GetItemWithError(attributes.ptr(), names.rate);
+      PyObject* before = PyDict_GetItemWithError(attributes.ptr(), names.last);
+      return now && before && PyFloat_CheckExact(now) && PyFloat_CheckExact(before) &&
+             PyFloat_AS_DOUBLE(now) == PyFloat_AS_DOUBLE(before);
+    }
+  };
   void Keep(const py::object& o) {
     if (PyList_Append(kept_, o.ptr()) != 0) throw py::error_already_set();
   }
@@ -265,15 +290,64 @@ class CapturedCall {
   std::vector<Argument> arguments_;
   size_t shared_ = 0;  // how many numbers their axes have
   std::vector<PyObject*> keywords_;
-  std::vector<PyObject*> before_;  // are called before each run
+  std::vector<Rate> rates_;
   std::shared_ptr<const Gradients> gradients_;
   uint32_t results_ = 0;
   bool single_ = false;
 };
 
+// Base of jit.Compiled, whose calls need no Python while the program of the latest call fits and
+// gives one Variable.
+class CompiledCalls {
+ public:
+  // A CapturedCall, which Python's side holds, or None.
+  void SetLead(const py::object& call) {
+    lead_ = call.is_none() ? py::object() : Steal(PyWeakref_NewRef(call.ptr(), nullptr));
+  }
+  uint64_t hits = 0;
+
+  // As tp_call. Other calls go to the method `_call`.
+  static PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    return Guarded([&]() -> PyObject* {
+      CompiledCalls* calls = At<CompiledCalls>(self);
+      if (calls && calls->lead_) {
+        py::object held =
+            py::reinterpret_borrow<py::object>(PyWeakref_GetObject(calls->lead_.ptr()));
+        CapturedCall* lead = held.is_none() ? nullptr : At<CapturedCall>(held.ptr());
+        py::object result = lead ? lead->Call(py::none(), args, kwargs)
+                                 : py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        if (result.ptr() != Py_NotImplemented) {
+          ++calls->hits;
+          return result.release().ptr();
+        }
+      }
+      return PyObject_Call(Steal(PyObject_GetAttr(self, names.call)).ptr(), args, kwargs);
+    });
+  }
+
+ private:
+  // What pybind11 keeps for an object of one C++ class.
+  template <class T>
+  static T* At(PyObject* o) {
+    auto* instance = reinterpret_cast<py::detail::instance*>(o);
+    if (!instance->simple_layout || !instance->simple_holder_constructed) return nullptr;
+    return static_cast<T*>(instance->simple_value_holder[0]);
+  }
+  py::object lead_;  // a weak reference
+};
+
 }  // namespace
 
 void BindCaptured(py::module_& m) {
+  names = {PyUnicode_InternFromString("_learning_rate"), PyUnicode_InternFromString("_last"),
+           PyUnicode_InternFromString("_call")};
+  py::class_<CompiledCalls>(m, "CompiledCalls", py::dynamic_attr(),
+                            py::custom_type_setup([](PyHeapTypeObject* heap) {
+                              heap->ht_type.tp_call = &CompiledCalls::Call;
+                            }))
+      .def(py::init<>())
+      .def("_set_lead", &CompiledCalls::SetLead)
+      .def_readwrite("_lead_hits", &CompiledCalls::hits);
   m.def("set_exploring", [](bool on) { CurrentThread().exploring = on; });
   // Whether what the tape keeps goes through hooks, or added layers see calls.
   m.def("keeps_apart",
@@ -283,7 +357,7 @@ void BindCaptured(py::module_& m) {
       .def("add_variable", &CapturedCall::AddVariable)
       .def("add_constant", &CapturedCall::AddConstant)
       .def("add_keyword", &CapturedCall::AddKeyword)
-      .def("add_before", &CapturedCall::AddBefore)
+      .def("add_rate", &CapturedCall::AddRate)
       .def("fresh", &CapturedCall::Fresh)
       .def("set_gradients", &CapturedCall::SetGradients)
       .def("set_results",
@@ -311,7 +385,9 @@ void BindCaptured(py::module_& m) {
            [](CapturedCall& call, const VarRef& v) { call.guards().AddVariable(v); })
       .def("guard_flag", [](CapturedCall& call, const VarRef& v) { call.guards().AddFlag(v); })
       .def("holds", [](CapturedCall& call) { return call.guards().Holds(); })
-      .def("__call__", &CapturedCall::Call)
+      .def("__call__",
+           [](CapturedCall& call, const py::object& entry, const py::tuple& args,
+              const py::dict& kwargs) { return call.Call(entry, args.ptr(), kwargs.ptr()); })
       .def("run", [](CapturedCall& call, const py::object& entry, const py::list& variables) {
         std::vector<Variable*> list;
         std::vector<Value> values;

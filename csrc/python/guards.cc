@@ -55,6 +55,18 @@ bool Same(PyObject* a, PyObject* b) {
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+bool Guards::Seen::Is(PyObject* dict) const {
+  return version_ == reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
+void Guards::Seen::Note(PyObject* dict) {
+  version_ = reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
+#else
+bool Guards::Seen::Is(PyObject*) const { return false; }
+void Guards::Seen::Note(PyObject*) {}
+#endif
+
 PyObject* Guards::Keep(PyObject* o) {
   if (o) ENFORCE(PyList_Append(kept_, o) == 0, ResourceExhausted, "no memory for a guard");
   return o;
@@ -79,7 +91,10 @@ bool Guards::HasItems(PyObject* dict, const Items& items) {
 }
 
 void Guards::AddItem(PyObject* dict, PyObject* key, PyObject* value) {
-  items_.push_back({Keep(dict), Keep(key), Keep(value)});
+  auto names = std::find_if(names_.begin(), names_.end(),
+                            [&](const Names& known) { return known.dict == dict; });
+  if (names == names_.end()) names = names_.insert(names_.end(), {Keep(dict), {}, {}});
+  names->items.emplace_back(Keep(key), Keep(value));
 }
 
 void Guards::AddCell(PyObject* cell) { cells_.push_back({Keep(cell), Keep(PyCell_GET(cell))}); }
@@ -128,8 +143,12 @@ void Guards::AddFlag(Ref<Variable> variable) {
 }
 
 bool Guards::Holds() const {
-  for (const Item& item : items_) {
-    if (!Same(PyDict_GetItemWithError(item.dict, item.key), item.value)) return false;
+  for (Names& names : names_) {
+    if (names.seen.Is(names.dict)) continue;
+    for (const auto& [key, value] : names.items) {
+      if (!Same(PyDict_GetItemWithError(names.dict, key), value)) return false;
+    }
+    names.seen.Note(names.dict);
   }
   for (const Cell& cell : cells_) {
     if (!Same(PyCell_GET(cell.cell), cell.value)) return false;
@@ -140,14 +159,16 @@ bool Guards::Holds() const {
       if (!Same(PyList_GET_ITEM(list.list, i), list.items[i])) return false;
     }
   }
-  for (const Dict& dict : dicts_) {
+  for (Dict& dict : dicts_) {
     if (dict.owner) {
       PyObject* now = PyObject_GenericGetDict(dict.owner, nullptr);
       if (!now) PyErr_Clear();
       Py_XDECREF(now);
       if (now != dict.dict) return false;
     }
+    if (dict.seen.Is(dict.dict)) continue;
     if (!HasItems(dict.dict, dict.items)) return false;
+    dict.seen.Note(dict.dict);
   }
   for (const Class& type : classes_) {
     if (type.version == 0 || VersionOf(type.type) != type.version) return false;

@@ -33,12 +33,24 @@ class Guards {
 
  private:
   using Items = std::vector<std::pair<PyObject*, PyObject*>>;
+  // The content of a dict as it was compared last: the number that Python gives to each content.
+  // Always anew where there are no such numbers.
+  class Seen {
+   public:
+    bool Is(PyObject* dict) const;
+    void Note(PyObject* dict);
+
+   private:
+    uint64_t version_ = 0;
+  };
   PyObject* Keep(PyObject* o);
   Items ItemsOf(PyObject* dict);
   static bool HasItems(PyObject* dict, const Items& items);
 
-  struct Item {
-    PyObject *dict, *key, *value;
+  struct Names {  // in one dict
+    PyObject* dict;
+    Items items;
+    Seen seen;
   };
   struct Cell {
     PyObject *cell, *value;
@@ -50,6 +62,7 @@ class Guards {
   struct Dict {
     PyObject *owner, *dict;  // owner: nullptr where the dict stands for itself
     Items items;
+    Seen seen = {};
   };
   struct Class {
     PyTypeObject* type;
@@ -67,10 +80,10 @@ class Guards {
     bool wants;
   };
   PyObject* kept_;
-  std::vector<Item> items_;
+  mutable std::vector<Names> names_;
   std::vector<Cell> cells_;
   std::vector<List> lists_;
-  std::vector<Dict> dicts_;
+  mutable std::vector<Dict> dicts_;
   std::vector<Class> classes_;
   std::vector<Array> arrays_;
   std::vector<Held> variables_;

@@ -258,8 +258,7 @@ bool IsSettled(const Call& call, const std::vector<Value>& promised) {
 void RunNoting(Call& call, SettledCall* settled) {
   settled->kernel = nullptr;
   const OpInfo& op = *call.op;
-  bool apt = watch::Switches() == 0 && op.shape_rule && !op.var_type_rule &&
-             !call.kept && !call.epilogue && !call.queue;
+  bool apt = watch::Switches() == 0 && op.shape_rule && !call.kept && !call.epilogue && !call.queue;
   for (const Value* v : call.in.flat()) apt = apt && (!v || (v->is_tensor() && !v->tensor().lod()));
   if (!apt) return Run(call);
   try {
@@ -271,13 +270,14 @@ void RunNoting(Call& call, SettledCall* settled) {
     std::vector<const Value*> inputs(call.in.flat().begin(), call.in.flat().end());
     TransformedInputs transformed;
     Layout layout = transformed.Apply(call, kernel, place);
-    apt = std::equal(inputs.begin(), inputs.end(), call.in.flat().begin());
+    const bool as_given = std::equal(inputs.begin(), inputs.end(), call.in.flat().begin());
     std::vector<Value> promised;
-    apt = apt && InferWithoutData(call, dtype, &promised);
+    apt = InferWithoutData(call, dtype, &promised);
     const int64_t elements = ElementsOfInputs(call);
     Compute(call, kernel, place, dtype, layout, elements, true);
     if (!apt || !IsSettled(call, promised)) return;
     settled->kernel = &kernel;
+    settled->transforms = !as_given;
     settled->elements = elements;
     for (const Value* v : call.out.flat()) settled->elements += v ? v->tensor().numel() : 0;
   } catch (...) {
@@ -293,6 +293,9 @@ thread_local const SettledCall* t_settled = nullptr;
 void RunSettledKernel(Call& call, const SettledCall& settled, DeviceContext& device,
                       bool has_lock) {
   KernelContext ctx(call, device);
+  TransformedInputs transformed;
+  if (__builtin_expect(settled.transforms, 0))
+    transformed.Apply(call, *settled.kernel, device.place());
   if (!has_lock) return settled.kernel->run(ctx);
   if (__builtin_expect(call.reuse == 0 || call.from_tape, 1))
     return RunKernel(*settled.kernel, ctx, call, settled.elements);

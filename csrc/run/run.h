@@ -20,9 +20,9 @@ void Run(Call& call);
 struct SettledCall {
   const Kernel* kernel = nullptr;  // nullptr: the call must be run anew each time
   int64_t elements = 0;            // of inputs and outputs
+  bool transforms = false;         // inputs must be brought into the order that the kernel takes
 };
-// As Run(). Settled is a call whose inputs had the form that the kernel takes, and the sizes of
-// whose outputs follow from those of its inputs.
+// As Run(). Settled is a call the sizes of whose outputs follow from those of its inputs.
 void RunNoting(Call& call, SettledCall* settled);
 // Random operators have their streams. Elements of `call.in` may stand for copies afterwards.
 void RunSettled(Call& call, const SettledCall& settled, DeviceContext& device);

@@ -47,6 +47,10 @@ def compile(function=None, size=8, verify=True):  # noqa: A001 - torch's name of
     as ``training``, globals, values from outside) is compared before each call; where something
     changed, the call runs Python and the program is made anew.
 
+    Updates of optimizers run as soon as their gradients are there, so gradients do not wait for the
+    end of the backward pass. A program that is interrupted, or fails, may have updated some
+    parameters by then; the first three calls and what runs eagerly have not.
+
     Parameters
     ----------
     function : callable
@@ -94,7 +98,7 @@ def compile(function=None, size=8, verify=True):  # noqa: A001 - torch's name of
     return Compiled(function, size, verify)
 
 
-class Compiled(Shown):
+class Compiled(_core.CompiledCalls, Shown):
     """A function whose calls run programs. :func:`dygraph.jit.compile` makes it.
 
     Examples
@@ -108,6 +112,7 @@ class Compiled(Shown):
     """
 
     def __init__(self, function, size=8, verify=True):
+        super().__init__()
         if not callable(function):
             raise ArgumentTypeError(
                 f"jit.compile: function must be a function or a Layer, got {kind_of(function)}"
@@ -137,16 +142,21 @@ class Compiled(Shown):
     def _name(self):
         return getattr(self._function, "__name__", type(self._function).__name__)
 
-    def __call__(self, *args, **kwargs):
+    def _call(self, *args, **kwargs):
+        """A call that the core leaves: not by the first program, or of several results."""
         for entry in self._ready:
             results = entry.call(None, args, kwargs)
             if results is not NotImplemented:
-                entry.hits += 1
+                self._hits += 1
                 if entry is not self._ready[0]:
                     self._ready.remove(entry)
-                    self._ready.insert(0, entry)
+                    self._put_first(entry)
                 return results if entry.is_plain else entry.built(results)
         return self._unprepared(args, kwargs)
+
+    def _put_first(self, entry):
+        self._ready.insert(0, entry)
+        self._set_lead(entry.call if entry.is_plain else None)
 
     # What a user asks ---------------------------------------------------------------------------
 
@@ -157,7 +167,7 @@ class Compiled(Shown):
         -------
         CacheInfo
         """
-        hits = self._hits + sum(entry.hits for entry in self._ready)
+        hits = self._hits + self._lead_hits
         return CacheInfo(hits, self._misses, len(self._ready), self._size, self._seconds)
 
     def explain(self):
@@ -172,7 +182,8 @@ class Compiled(Shown):
     def clear(self):
         """Drop all programs; the next calls compile again."""
         self._ready, self._begun = [], collections.OrderedDict()
-        self._hits = self._misses = self._compiled = self._calls = 0
+        self._set_lead(None)
+        self._hits = self._lead_hits = self._misses = self._compiled = 0
         self._seconds = 0.0
         self._events = collections.deque(maxlen=64)
         self._known = []  # signatures that were compiled, for the texts of events
@@ -234,9 +245,8 @@ class Compiled(Shown):
             while len(self._begun) > self._size:
                 self._begun.popitem(last=False)
         else:
-            self._ready.insert(0, begun.entry)
+            self._put_first(begun.entry)
             for entry in self._ready[self._size :]:
-                self._hits += entry.hits
                 self._note("drops the program that ran longest ago", entry.shapes)
             del self._ready[self._size :]
             self._known.append(key)
@@ -464,7 +474,7 @@ class _Entry:
     """A program, ready to run for one kind of arguments while what the function read stays."""
 
     def __init__(self, begun, args, kwargs, variables):
-        self.desc, self.hits = begun._desc, 0
+        self.desc = begun._desc
         self.shapes = tuple(tuple(_core.dims(v)) for v in variables)
         self.prepared = begun._prepared
         self.operators = begun._prepared.operators
@@ -489,7 +499,7 @@ class _Entry:
             if id(variable) not in written:
                 call.guard_variable(variable)
         for optimizer in begun._observer.optimizers:
-            call.add_before(optimizer.ask_rate)
+            call.add_rate(optimizer, optimizer.ask_rate)
         self._guard.guard(call)
         self.call = call
 
