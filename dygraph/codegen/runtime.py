@@ -53,9 +53,9 @@ CORE = """
 #define RESTRICT restrict
 #endif
 #ifdef __CUDACC__
-#define INLINE static inline __host__ __device__
+#define INLINE LOCAL inline __host__ __device__
 #else
-#define INLINE static inline
+#define INLINE LOCAL inline
 #endif
 #define RANK PREFIX_RANK
 #define LEVELS PREFIX_LEVELS
