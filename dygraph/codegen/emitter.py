@@ -360,7 +360,7 @@ def _assemble(e):
     parts += body
     constants = []
     for (ctype, texts), name in e.arrays.items():
-        constants.append(f"LOCAL const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
+        constants.append(f"DATA const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
     parts.append("\n".join(constants))
     parts.append(_weights(e))
     parts.append(_runner(e))
@@ -372,7 +372,10 @@ def _arithmetic(e):
         rule = "#define MAD(a, b, c) fma(a, b, c)\n#define MADf(a, b, c) fmaf(a, b, c)"
     else:
         rule = "#define MAD(a, b, c) ((a) * (b) + (c))\n#define MADf(a, b, c) ((a) * (b) + (c))"
-    text = rule
+    text = rule + (
+        "\n#if defined(__GNUC__) && !defined(__clang__) /* exceptions are not looked at */\n"
+        '#pragma GCC optimize("no-trapping-math", "tree-vectorize", "vect-cost-model=dynamic")\n#endif'
+    )
     if e.exact:
         text += "\n#define ORDERED 1"
         text += (
