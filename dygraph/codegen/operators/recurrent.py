@@ -30,67 +30,216 @@ static inline int64_t step_row(const Steps *r, int64_t s, int64_t t) {
 """,
 )
 function(
+    "StepWeight",
+    """
+typedef struct { /* a weight [k, n] that every step multiplies with; strides of rows and columns */
+  int64_t k, n, row, column;
+  const $T *data;
+  $T *panels; /* a copy in the order of use, or null */
+  int64_t *at;
+} StepWeight_$S;
+""",
+)
+function(
+    "step_weight",
+    """
+/* What the copy takes; it pays from some rows on. */
+static int64_t step_bytes_$S(int64_t k, int64_t n, int64_t rows) {
+#ifdef LANES_$S
+  int64_t wide = 2 * LANES_$S;
+  return rows < 8 ? 0 : 8 * k + (n + wide - 1) / wide * wide * k * (int64_t)sizeof($T);
+#else
+  (void)k, (void)n, (void)rows;
+  return 0;
+#endif
+}
+static StepWeight_$S step_weight_$S(const $T *data, int64_t k, int64_t n, int64_t row,
+                                    int64_t column, int64_t rows, void *room) {
+  StepWeight_$S w = {0};
+  w.k = k;
+  w.n = n;
+  w.row = row;
+  w.column = column;
+  w.data = data;
+  if (step_bytes_$S(k, n, rows) == 0) return w;
+#ifdef LANES_$S
+  w.at = (int64_t *)room;
+  w.panels = ($T *)(void *)(w.at + k);
+  for (int64_t p = 0; p < k; ++p) w.at[p] = p * 2 * LANES_$S;
+  for (int64_t j = 0; j < n; j += 2 * LANES_$S) {
+    for (int64_t q = 0; q < 2 * LANES_$S; ++q) {
+      const $T *from = data + (j + q) * column;
+      $T *to = w.panels + j * k + q;
+      for (int64_t p = 0; p < k; ++p) to[p * 2 * LANES_$S] = j + q < n ? from[p * row] : 0;
+    }
+  }
+#else
+  (void)room;
+#endif
+  return w;
+}
+""",
+)
+function(
+    "step_product",
+    """
+/* c += a w for m rows of a, which lie one behind the other. */
+static void step_product_$S(const StepWeight_$S *w, int64_t m, const $T *a, $T *c, int64_t ldc) {
+  int64_t k = w->k, n = w->n;
+#ifdef LANES_$S
+  for (int64_t j = 0; w->panels && j < n; j += 2 * LANES_$S) {
+    block_$S(m, n - j, k, 1, a, k, 1, w->panels + j * k, w->at, 1, c + j, ldc);
+  }
+  if (w->panels) return;
+#endif
+  for (int64_t i = 0; i < m; ++i) {
+#ifndef ORDERED
+    for (int64_t j = 0; w->column != 1 && j < n; ++j) {
+      c[i * ldc + j] += dot_$S(k, a + i * k, 1, w->data + j * w->column, w->row);
+    }
+    if (w->column != 1) continue;
+#endif
+    for (int64_t j = 0; j < n; j += 64) {
+      int64_t wide = n - j < 64 ? n - j : 64;
+      $T sum[64];
+      for (int64_t q = 0; q < wide; ++q) sum[q] = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        const $T *from = w->data + p * w->row + j * w->column;
+        $T x = a[i * k + p];
+        for (int64_t q = 0; q < wide; ++q) sum[q] = $MAD(x, from[q * w->column], sum[q]);
+      }
+      for (int64_t q = 0; q < wide; ++q) c[i * ldc + j + q] += sum[q];
+    }
+  }
+}
+""",
+)
+function(
     "Cell",
     """
 typedef struct {
   Steps steps;
-  int64_t d, wp, wj;                 /* width; strides of the weight [d, gates d] */
+  int64_t d;                               /* width */
   int place[4], act[3], reverse, original; /* i, f, g, o; of gates, candidate, cell */
   int64_t h_stride;
   $T cell_clip, proj_clip;
   int proj_act;
   int64_t p; /* of the projection, 0: none */
-  const $T *weight, *bias, *q_bias, *peephole, *h0, *c0, *proj;
-  $T *gates, *h, *c, *last_h, *last_c, *room; /* room: 8 d + p numbers */
+  StepWeight_$S weight, second; /* second: of the candidate, or the projection */
+  const $T *bias, *q_bias, *peephole, *h0, *c0;
+  $T *gates, *h, *c, *last_h, *last_c;
+  int64_t *alive; /* sequences that have a row at this step: n numbers */
+  $T *room;       /* n (8 d + 2 p) numbers */
 } Cell_$S;
+""",
+)
+function(
+    "cell_room",
+    """
+/* Memory for n sequences of d numbers, with projections to p. */
+static int cell_room_$S(Ctx *c, int64_t n, int64_t d, int64_t p, int32_t *node, Cell_$S *k) {
+  void *room;
+  CHECK(d + p < (1 << 28) && n < MOST / (8 * d + 2 * p + 1), BAD_SHAPE);
+  TRY(take(c, n * 8 + n * (8 * d + 2 * p) * (int64_t)sizeof($T), 0, node, &room));
+  k->alive = (int64_t *)room;
+  k->room = c->dry ? NULL : ($T *)(void *)(k->alive + n);
+  return PREFIX_OK;
+}
+/* The sequences that have a row at step t, and how many. Their inputs go to a, their states to h. */
+static int64_t step_begin_$S(const Cell_$S *k, int64_t t, int64_t width, $T *a, const $T *states,
+                             int64_t p, $T *h) {
+  int64_t m = 0;
+  for (int64_t s = 0; s < k->steps.n; ++s) {
+    int64_t count = step_count(&k->steps, s), row;
+    if (t >= count) continue;
+    row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
+    memcpy(a + m * width, k->gates + row * width, (size_t)width * sizeof($T));
+    memcpy(h + m * p, states + s * p, (size_t)p * sizeof($T));
+    k->alive[m++] = s;
+  }
+  return m;
+}
+static void step_end_$S(const Cell_$S *k, int64_t t, int64_t m, const $T *now, int64_t p,
+                        $T *states) {
+  for (int64_t i = 0; i < m; ++i) {
+    int64_t s = k->alive[i], count = step_count(&k->steps, s);
+    int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
+    memcpy(states + s * p, now + i * p, (size_t)p * sizeof($T));
+    memcpy(k->h + row * k->h_stride, now + i * p, (size_t)p * sizeof($T));
+  }
+}
+static void first_states_$S(int64_t count, const $T *given, $T *states) {
+  for (int64_t i = 0; i < count; ++i) states[i] = given ? given[i] : 0;
+}
+""",
+)
+function(
+    "lstm_gates",
+    """
+/* One row of the usual LSTM: sigmoid, tanh, tanh, and nothing else. */
+static void lstm_gates_$S(int64_t d, const $T *RESTRICT ai, const $T *RESTRICT af,
+                          const $T *RESTRICT ag, const $T *RESTRICT ao, const $T *RESTRICT bi,
+                          const $T *RESTRICT bf, const $T *RESTRICT bg, const $T *RESTRICT bo,
+                          $T *RESTRICT c, $T *RESTRICT h) {
+  for (int64_t j = 0; j < d; ++j) {
+    $T i = Sigmoid_$S(ai[j] + bi[j]), f = Sigmoid_$S(af[j] + bf[j]);
+    $T g = Tanh_$S(ag[j] + bg[j]), o = Sigmoid_$S(ao[j] + bo[j]), now = $MAD(f, c[j], i * g);
+    c[j] = now;
+    h[j] = o * Tanh_$S(now);
+  }
+}
 """,
 )
 function(
     "lstm_cell",
     """
 static void lstm_cell_$S(const Cell_$S *k) {
-  int64_t d = k->d, p = k->p ? k->p : d;
-  $T *h = k->room, *c = h + p, *a = c + d, *made = a + 4 * d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < p; ++j) h[j] = k->h0 ? k->h0[s * p + j] : 0;
-    for (int64_t j = 0; j < d; ++j) c[j] = k->c0 ? k->c0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 4 * d;
-      gemm_$S(1, 4 * d, p, 1, h, p, 1, k->weight, k->wp, k->wj, a, 4 * d);
-      for (int64_t j = 0; j < 4 * d; ++j) a[j] += x[j] + (k->bias ? k->bias[j] : 0);
-      for (int64_t j = 0; j < d; ++j) {
-        $T i = a[k->place[0] * d + j], f = a[k->place[1] * d + j], g, o, now;
+  int64_t d = k->d, p = k->p ? k->p : d, n = k->steps.n, m;
+  int64_t in = k->place[0] * d, fo = k->place[1] * d, ca = k->place[2] * d, ou = k->place[3] * d;
+  $T *h = k->room, *c = h + n * p, *before = c + n * d, *a = before + n * p, *now = a + n * 4 * d;
+  int usual = !k->peephole && !(k->cell_clip > 0) && k->act[0] == 1 && k->act[1] == 2 &&
+              k->act[2] == 2;
+  first_states_$S(n * p, k->h0, h);
+  first_states_$S(n * d, k->c0, c);
+  for (int64_t t = 0; (m = step_begin_$S(k, t, 4 * d, a, h, p, before)) > 0; ++t) {
+    if (t > 0 || k->h0) step_product_$S(&k->weight, m, before, a, 4 * d);
+    for (int64_t r = 0; r < m; ++r) {
+      int64_t s = k->alive[r], count = step_count(&k->steps, s);
+      const $T *row = a + r * 4 * d, *b = k->bias;
+      $T *cell = c + s * d, *to = now + r * d;
+      if (usual) {
+        lstm_gates_$S(d, row + in, row + fo, row + ca, row + ou, b + in, b + fo, b + ca, b + ou,
+                      cell, to);
+      }
+      for (int64_t j = 0; !usual && j < d; ++j) {
+        $T i = row[in + j] + b[in + j], f = row[fo + j] + b[fo + j];
+        $T g = act_$S(k->act[1], row[ca + j] + b[ca + j]), o = row[ou + j] + b[ou + j];
         if (k->peephole) {
-          i += k->peephole[j] * c[j];
-          f += k->peephole[d + j] * c[j];
+          i = $MAD(k->peephole[j], cell[j], i);
+          f = $MAD(k->peephole[d + j], cell[j], f);
         }
-        i = act_$S(k->act[0], i);
-        f = act_$S(k->act[0], f);
-        g = act_$S(k->act[1], a[k->place[2] * d + j]);
-        now = f * c[j] + i * g;
-        if (k->cell_clip > 0) now = Clamp_$S(now, -k->cell_clip, k->cell_clip);
-        o = a[k->place[3] * d + j];
-        if (k->peephole) o += k->peephole[2 * d + j] * now;
-        c[j] = now;
-        made[j] = act_$S(k->act[0], o) * act_$S(k->act[2], now);
-        if (k->c) k->c[row * d + j] = now;
+        cell[j] = $MAD(act_$S(k->act[0], f), cell[j], act_$S(k->act[0], i) * g);
+        if (k->cell_clip > 0) cell[j] = Clamp_$S(cell[j], -k->cell_clip, k->cell_clip);
+        if (k->peephole) o = $MAD(k->peephole[2 * d + j], cell[j], o);
+        to[j] = act_$S(k->act[0], o) * act_$S(k->act[2], cell[j]);
       }
-      if (k->p) {
-        gemm_$S(1, p, d, 1, made, d, 1, k->proj, p, 1, h, p);
-        for (int64_t j = 0; j < p; ++j) {
-          h[j] = act_$S(k->proj_act, h[j]);
-          if (k->proj_clip > 0) h[j] = Clamp_$S(h[j], -k->proj_clip, k->proj_clip);
-        }
-      } else {
-        for (int64_t j = 0; j < d; ++j) h[j] = made[j];
+      if (k->c) {
+        int64_t place = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
+        memcpy(k->c + place * d, cell, (size_t)d * sizeof($T));
       }
-      for (int64_t j = 0; j < p; ++j) k->h[row * k->h_stride + j] = h[j];
     }
-    for (int64_t j = 0; k->last_h && j < p; ++j) k->last_h[s * p + j] = h[j];
-    for (int64_t j = 0; k->last_c && j < d; ++j) k->last_c[s * d + j] = c[j];
+    if (k->p) {
+      for (int64_t i = 0; i < m * p; ++i) before[i] = 0;
+      step_product_$S(&k->second, m, now, before, p);
+      for (int64_t i = 0; i < m * p; ++i) {
+        before[i] = act_$S(k->proj_act, before[i]);
+        if (k->proj_clip > 0) before[i] = Clamp_$S(before[i], -k->proj_clip, k->proj_clip);
+      }
+    }
+    step_end_$S(k, t, m, k->p ? before : now, p, h);
   }
+  if (k->last_h) memcpy(k->last_h, h, (size_t)(n * p) * sizeof($T));
+  if (k->last_c) memcpy(k->last_c, c, (size_t)(n * d) * sizeof($T));
 }
 """,
 )
@@ -98,28 +247,28 @@ function(
     "gru_cell",
     """
 static void gru_cell_$S(const Cell_$S *k) { /* weight: [d, 2 d] for u, r, then [d, d] for m */
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d, *r = a + 3 * d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 3 * d;
-      gemm_$S(1, 2 * d, d, 1, h, d, 1, k->weight, 2 * d, 1, a, 2 * d);
-      for (int64_t j = 0; j < 2 * d; ++j) {
-        a[j] = act_$S(k->act[0], a[j] + (x[j] + (k->bias ? k->bias[j] : 0)));
-      }
-      for (int64_t j = 0; j < d; ++j) r[j] = a[d + j] * h[j];
-      gemm_$S(1, d, d, 1, r, d, 1, k->weight + 2 * d * d, d, 1, a + 2 * d, d);
+  int64_t d = k->d, n = k->steps.n, m;
+  $T *h = k->room, *before = h + n * d, *a = before + n * d, *reset = a + n * 3 * d;
+  first_states_$S(n * d, k->h0, h);
+  for (int64_t t = 0; (m = step_begin_$S(k, t, 3 * d, a, h, d, before)) > 0; ++t) {
+    for (int64_t r = 0; k->bias && r < m; ++r) {
+      for (int64_t j = 0; j < 3 * d; ++j) a[r * 3 * d + j] += k->bias[j];
+    }
+    step_product_$S(&k->weight, m, before, a, 3 * d);
+    for (int64_t r = 0; r < m; ++r) {
+      $T *row = a + r * 3 * d;
+      for (int64_t j = 0; j < 2 * d; ++j) row[j] = act_$S(k->act[0], row[j]);
+      for (int64_t j = 0; j < d; ++j) reset[r * d + j] = row[d + j] * before[r * d + j];
+    }
+    step_product_$S(&k->second, m, reset, a + 2 * d, 3 * d);
+    for (int64_t r = 0; r < m; ++r) {
+      $T *row = a + r * 3 * d, *to = before + r * d;
       for (int64_t j = 0; j < d; ++j) {
-        $T m = a[2 * d + j] + (x[2 * d + j] + (k->bias ? k->bias[2 * d + j] : 0)), u = a[j];
-        m = act_$S(k->act[1], m);
-        h[j] = k->original ? u * h[j] + (1 - u) * m : (1 - u) * h[j] + u * m;
-        k->h[row * k->h_stride + j] = h[j];
+        $T most = act_$S(k->act[1], row[2 * d + j]), change = most - to[j];
+        to[j] = k->original ? $MAD(-row[j], change, most) : $MAD(row[j], change, to[j]);
       }
     }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
+    step_end_$S(k, t, m, before, d, h);
   }
 }
 """,
@@ -128,26 +277,25 @@ function(
     "late_gru_cell",
     """
 static void late_gru_cell_$S(const Cell_$S *k) { /* gates r, z, m; the reset behind the product */
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 3 * d;
-      gemm_$S(1, 3 * d, d, 1, h, d, 1, k->weight, k->wp, k->wj, a, 3 * d);
+  int64_t d = k->d, n = k->steps.n, m;
+  $T *h = k->room, *before = h + n * d, *a = before + n * d, *from = a + n * 3 * d;
+  const $T *b = k->bias;
+  first_states_$S(n * d, k->h0, h);
+  for (int64_t t = 0; (m = step_begin_$S(k, t, 3 * d, a, h, d, before)) > 0; ++t) {
+    for (int64_t i = 0; i < m * 3 * d; ++i) from[i] = 0;
+    step_product_$S(&k->weight, m, before, from, 3 * d);
+    for (int64_t r = 0; r < m; ++r) {
+      const $T *RESTRICT x = a + r * 3 * d, *RESTRICT q = from + r * 3 * d;
+      $T *RESTRICT to = before + r * d;
       for (int64_t j = 0; j < d; ++j) {
-        $T r = Sigmoid_$S(a[j] + x[j] + (k->bias ? k->bias[j] : 0));
-        $T z = Sigmoid_$S(a[d + j] + x[d + j] + (k->bias ? k->bias[d + j] : 0));
-        $T q = a[2 * d + j] + (k->q_bias ? k->q_bias[j] : 0);
-        $T m = Tanh_$S(x[2 * d + j] + (k->bias ? k->bias[2 * d + j] : 0) + r * q);
-        h[j] = (1 - z) * m + z * h[j];
-        k->h[row * k->h_stride + j] = h[j];
+        $T reset = Sigmoid_$S(x[j] + b[j] + q[j]), z = Sigmoid_$S(x[d + j] + b[d + j] + q[d + j]);
+        $T made = Tanh_$S($MAD(reset, q[2 * d + j] + k->q_bias[j], x[2 * d + j] + b[2 * d + j]));
+        to[j] = $MAD(z, to[j] - made, made);
       }
     }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
+    step_end_$S(k, t, m, before, d, h);
   }
+  if (k->last_h) memcpy(k->last_h, h, (size_t)(n * d) * sizeof($T));
 }
 """,
 )
@@ -155,21 +303,15 @@ function(
     "simple_cell",
     """
 static void simple_cell_$S(const Cell_$S *k) {
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      gemm_$S(1, d, d, 1, h, d, 1, k->weight, k->wp, k->wj, a, d);
-      for (int64_t j = 0; j < d; ++j) {
-        h[j] = act_$S(k->act[0], a[j] + k->gates[row * d + j] + (k->bias ? k->bias[j] : 0));
-        k->h[row * k->h_stride + j] = h[j];
-      }
-    }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
+  int64_t d = k->d, n = k->steps.n, m;
+  $T *h = k->room, *before = h + n * d, *a = before + n * d;
+  first_states_$S(n * d, k->h0, h);
+  for (int64_t t = 0; (m = step_begin_$S(k, t, d, a, h, d, before)) > 0; ++t) {
+    step_product_$S(&k->weight, m, before, a, d);
+    for (int64_t i = 0; i < m * d; ++i) a[i] = act_$S(k->act[0], a[i] + k->bias[i % d]);
+    step_end_$S(k, t, m, a, d, h);
   }
+  if (k->last_h) memcpy(k->last_h, h, (size_t)(n * d) * sizeof($T));
 }
 """,
 )
@@ -183,8 +325,8 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
   Value h, s;
   Cell_$S k;
   int64_t d, p, dims[2];
-  int32_t node;
-  void *room;
+  int32_t node, first, second;
+  void *room, *more;
   memset(&k, 0, sizeof k);
   TRY(need(x, $E));
   TRY(need(w, $E));
@@ -196,7 +338,6 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
     TRY(need(proj, $E));
     CHECK(proj->rank == 2 && proj->dims[0] == d && proj->dims[1] > 0, BAD_SHAPE);
     p = k.p = proj->dims[1];
-    k.proj = (const $T *)proj->data;
   }
   CHECK(w->rank == 2 && w->dims[0] == p && w->dims[1] == 4 * d, BAD_SHAPE);
   CHECK(bias->count == (peepholes ? 7 : 4) * d && !h0 == !c0, BAD_SHAPE);
@@ -212,11 +353,15 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
   TRY(make(c, &h, $E, 2, dims, 0));
   dims[1] = d;
   TRY(make(c, &s, $E, 2, dims, 0));
-  TRY(take(c, (8 * d + p) * (int64_t)sizeof($T), 0, &node, &room));
+  CHECK(d < (1 << 24) && p < (1 << 24), BAD_SHAPE);
+  TRY(cell_room_$S(c, k.steps.n, d, p, &node, &k));
+  TRY(take(c, step_bytes_$S(p, 4 * d, x->dims[0]), 0, &first, &room));
+  TRY(take(c, proj ? step_bytes_$S(d, p, x->dims[0]) : 0, 0, &second, &more));
   if (!c->dry && x->dims[0] > 0) {
     k.d = d;
-    k.wp = 4 * d;
-    k.wj = 1;
+    k.weight =
+        step_weight_$S((const $T *)w->data, p, 4 * d, 4 * d, 1, x->dims[0], room);
+    if (proj) k.second = step_weight_$S((const $T *)proj->data, d, p, p, 1, x->dims[0], more);
     k.place[0] = 1;
     k.place[1] = 2;
     k.place[3] = 3;
@@ -227,17 +372,17 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
     k.cell_clip = ($T)cell_clip;
     k.proj_clip = ($T)proj_clip;
     k.reverse = reverse;
-    k.weight = (const $T *)w->data;
     k.bias = (const $T *)bias->data;
     k.peephole = peepholes ? k.bias + 4 * d : NULL;
     k.gates = ($T *)x->data;
     k.h = ($T *)h.data;
     k.h_stride = p;
     k.c = ($T *)s.data;
-    k.room = ($T *)room;
     lstm_cell_$S(&k);
   }
   give(c, node);
+  give(c, first);
+  give(c, second);
   h.lod = s.lod = x->lod;
   NODE(x->lod->node).users += 2;
   TRY(put(c, hidden, &h));
@@ -256,8 +401,8 @@ static int gru_$S(Ctx *c, const Value *x, const Value *h0, const Value *w, const
   Value h;
   Cell_$S k;
   int64_t d, dims[2];
-  int32_t node;
-  void *room;
+  int32_t node, first, second;
+  void *room, *more;
   memset(&k, 0, sizeof k);
   TRY(need(x, $E));
   TRY(need(w, $E));
@@ -283,21 +428,27 @@ static int gru_$S(Ctx *c, const Value *x, const Value *h0, const Value *w, const
   dims[0] = x->dims[0];
   dims[1] = d;
   TRY(make(c, &h, $E, 2, dims, 0));
-  TRY(take(c, 8 * d * (int64_t)sizeof($T), 0, &node, &room));
+  CHECK(d < (1 << 24), BAD_SHAPE);
+  TRY(cell_room_$S(c, k.steps.n, d, d, &node, &k));
+  TRY(take(c, step_bytes_$S(d, 2 * d, x->dims[0]), 0, &first, &room));
+  TRY(take(c, step_bytes_$S(d, d, x->dims[0]), 0, &second, &more));
   if (!c->dry && x->dims[0] > 0) {
+    const $T *data = (const $T *)w->data;
     k.d = d;
+    k.weight = step_weight_$S(data, d, 2 * d, 2 * d, 1, x->dims[0], room);
+    k.second = step_weight_$S(data + 2 * d * d, d, d, d, 1, x->dims[0], more);
     k.act[0] = gate;
     k.act[1] = candidate;
     k.original = original;
     k.reverse = reverse;
-    k.weight = (const $T *)w->data;
     k.gates = ($T *)x->data;
     k.h = ($T *)h.data;
     k.h_stride = d;
-    k.room = ($T *)room;
     gru_cell_$S(&k);
   }
   give(c, node);
+  give(c, first);
+  give(c, second);
   if (!unit) {
     h.lod = x->lod;
     ++NODE(x->lod->node).users;
@@ -313,7 +464,8 @@ kernel(
 const $T *x = X + i * 4 * d, *before = C + i * d;
 for (int64_t j = 0; j < d; ++j) {
   $T in = Sigmoid_$S(x[j]), f = Sigmoid_$S(x[d + j] + ($T)bias);
-  $T o = Sigmoid_$S(x[2 * d + j]), g = Tanh_$S(x[3 * d + j]), now = f * before[j] + in * g;
+  $T o = Sigmoid_$S(x[2 * d + j]), g = Tanh_$S(x[3 * d + j]);
+  $T now = $MAD(f, before[j], in * g);
   Cells[i * d + j] = now;
   H[i * d + j] = o * Tanh_$S(now);
 }
@@ -357,8 +509,11 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   Steps steps;
   int64_t gates = gate_counts[mode], dims[3], width, cells = layers * directions, out_width;
   int n_states = mode == 0 ? 2 : 1, padded;
-  int32_t proj_node, room_node, bias_node, len_node = 0;
-  void *proj, *room, *bias_room, *len_room = NULL;
+  int32_t proj_node, room_node, bias_node, weight_node, len_node = 0;
+  void *proj, *bias_room, *copied, *len_room = NULL;
+  int64_t *alive;
+  Cell_$S k;
+  $T *room;
   TRY(need(x, $E));
   memset(&steps, 0, sizeof steps);
   memset(&before, 0, sizeof before);
@@ -405,7 +560,11 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   }
   CHECK(steps.rows <= MOST / (gates * d), BAD_SHAPE);
   TRY(take(c, steps.rows * gates * d * (int64_t)sizeof($T), 0, &proj_node, &proj));
-  TRY(take(c, 9 * d * (int64_t)sizeof($T), 0, &room_node, &room));
+  memset(&k, 0, sizeof k);
+  TRY(cell_room_$S(c, steps.n, d, d, &room_node, &k));
+  alive = k.alive;
+  room = k.room;
+  TRY(take(c, step_bytes_$S(d, gates * d, steps.rows), 0, &weight_node, &copied));
   TRY(take(c, gates * d * (int64_t)sizeof($T), 0, &bias_node, &bias_room));
   for (int layer = 0; layer < layers; ++layer) {
     const $T *in = (const $T *)(layer == 0 ? x->data : before.data);
@@ -414,7 +573,6 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       memset(y.data, 0, (size_t)y.count * sizeof($T));
     }
     for (int way = 0; way < directions && !c->dry; ++way) {
-      Cell_$S k;
       int64_t cell = layer * directions + way;
       const $T *w_in = (const $T *)c->v[weights[2 * cell]].data;
       const $T *b_in = (const $T *)c->v[weights[2 * cells + 2 * cell]].data;
@@ -427,15 +585,14 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       gemm_$S(steps.rows, gates * d, width, 1, in, width, 1, w_in, 1, width, ($T *)proj, gates * d);
       k.steps = steps;
       k.d = d;
-      k.wp = 1;
-      k.wj = d;
       k.place[1] = 1;
       k.place[2] = 2;
       k.place[3] = 3;
       k.act[0] = mode == 0 ? 1 : mode;
       k.act[1] = k.act[2] = 2;
       k.reverse = way;
-      k.weight = (const $T *)c->v[weights[2 * cell + 1]].data;
+      k.weight = step_weight_$S((const $T *)c->v[weights[2 * cell + 1]].data, d, gates * d, 1, d,
+                                steps.rows, copied);
       k.bias = bias;
       k.q_bias = b_h + 2 * d;
       k.h0 = (const $T *)c->v[states[0]].data + cell * steps.n * d;
@@ -447,7 +604,8 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       k.gates = ($T *)proj;
       k.h = ($T *)y.data + way * d;
       k.h_stride = out_width;
-      k.room = ($T *)room;
+      k.alive = alive;
+      k.room = room;
       if (mode == 0) {
         lstm_cell_$S(&k);
       } else if (mode == 1) {
@@ -466,6 +624,7 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   give(c, proj_node);
   give(c, room_node);
   give(c, bias_node);
+  give(c, weight_node);
   give(c, len_node);
   if (!padded) {
     before.lod = x->lod;
