@@ -681,7 +681,11 @@ _ACTS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 _MODES = {"LSTM": 0, "GRU": 1, "RNN_TANH": 2, "RNN_RELU": 3}
 
 
-@operator("lstm", "lstmp")
+def _projected(e, call):
+    return "its products with the projection" if call.type == "lstmp" else None
+
+
+@operator("lstm", "lstmp", exact=_projected)
 def lstm(e, call):
     x, w, bias = call.input("Input"), call.input("Weight"), call.input("Bias")
     h0, c0 = call.optional("H0"), call.optional("C0")
@@ -700,7 +704,7 @@ def lstm(e, call):
             e.set_type(slot, dtype)
 
 
-@operator("gru", "gru_unit")
+@operator("gru", "gru_unit", exact=True)
 def gru(e, call):
     unit = call.type == "gru_unit"
     x, w, bias = call.input("Input"), call.input("Weight"), call.optional("Bias")
@@ -713,7 +717,7 @@ def gru(e, call):
     e.set_type(hidden, dtype)
 
 
-@operator("lstm_unit")
+@operator("lstm_unit", exact=True)
 def lstm_unit(e, call):
     x, before = call.input("X"), call.input("C_prev")
     cell, hidden = call.output("C"), call.output("H")
@@ -724,7 +728,14 @@ def lstm_unit(e, call):
     e.set_type(hidden, dtype)
 
 
-@operator("rnn")
+def _rows_alone(e, call):
+    """The library multiplies the rows within the lengths, whose number says how it sums."""
+    if call.has("SequenceLength"):
+        return "with lengths"
+    return "of float64" if call.input("Input").dtype == "float64" else None
+
+
+@operator("rnn", exact=_rows_alone)
 def rnn(e, call):
     x, states, weights = call.input("Input"), call.inputs("PreState"), call.inputs("WeightList")
     lengths, out, last = call.optional("SequenceLength"), call.output("Out"), call.outputs("State")
