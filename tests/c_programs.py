@@ -200,4 +200,23 @@ def direct_calls():
         for op in ("exp", "log", "tanh", "sigmoid", "erf", "gelu", "silu", "log1p", "mish", "expm1",
                    "swish", "elu"):  # fmt: skip
             calls.append(Direct(op, {"X": wide}))
+    return calls + _of_sequences(r)
+
+
+def _of_sequences(r):
+    """Attention in several blocks of scores and heads, recurrent layers wider than a tile."""
+    calls = []
+    for queries, keys, heads, attrs in ((7, 300, 2, {}), (300, 300, 1, {"is_causal": True})):
+        parts = {"Query": r(2, queries, 40), "Key": r(2, keys, 40), "Value": r(2, keys, 40)}
+        attrs = {**attrs, "num_heads": heads, "is_test": True}
+        calls.append(Direct("scaled_dot_product_attention", parts, attrs))
+    for mode, gates in (("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1)):
+        d, layers = 40, 2
+        weights = [r(gates * d, n) * 0.3 for n in (24, d, d, d)]
+        weights += [r(gates * d) for _ in range(2 * layers)]
+        states = [r(layers, 5, d) for _ in range(2 if mode == "LSTM" else 1)]
+        attrs = {"mode": mode, "hidden_size": d, "input_size": 24, "num_layers": layers,
+                 "is_test": True}  # fmt: skip
+        given = {"Input": r(6, 5, 24), "PreState": states, "WeightList": weights}
+        calls.append(Direct("rnn", given, attrs, ("Out", "State"), {"State": len(states)}))
     return calls

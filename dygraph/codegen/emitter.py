@@ -374,7 +374,8 @@ def _arithmetic(e):
         rule = "#define MAD(a, b, c) ((a) * (b) + (c))\n#define MADf(a, b, c) ((a) * (b) + (c))"
     text = rule + (
         "\n#if defined(__GNUC__) && !defined(__clang__) /* exceptions are not looked at */\n"
-        '#pragma GCC optimize("no-trapping-math", "tree-vectorize", "vect-cost-model=dynamic")\n#endif'
+        '#pragma GCC optimize("no-trapping-math", "tree-vectorize", "vect-cost-model=dynamic")\n'
+        "#endif"
     )
     if e.exact:
         text += "\n#define ORDERED 1"

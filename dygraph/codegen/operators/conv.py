@@ -273,6 +273,29 @@ for (int64_t ch = 0; ch < in; ++ch) {
 """,
 )
 function(
+    "add_patches",
+    """
+/* Of channel i the sums of what each place in the window gives; w.in: sizes of the result. */
+static void add_patches_$S(int64_t channels, const $T *P, $T *Y, const Window *w) {
+  int64_t taps = w->kernel[0] * w->kernel[1], pixels = w->out[0] * w->out[1];
+  memset(Y, 0, (size_t)(channels * w->in[0] * w->in[1]) * sizeof($T));
+  for (int64_t i = 0; i < channels * taps; ++i) {
+    int64_t kw = i % w->kernel[1], kh = i / w->kernel[1] % w->kernel[0];
+    int64_t shift = kw * w->dilation[1] - w->before[1], low = 0, high = w->out[1];
+    while (low < high && low * w->stride[1] + shift < 0) ++low;
+    while (high > low && (high - 1) * w->stride[1] + shift >= w->in[1]) --high;
+    for (int64_t j = 0; j < w->out[0]; ++j) {
+      int64_t h = j * w->stride[0] + kh * w->dilation[0] - w->before[0], step = w->stride[1];
+      const $T *from = P + i * pixels + j * w->out[1];
+      $T *to = Y + (i / taps * w->in[0] + h) * w->in[1] + shift;
+      if (h < 0 || h >= w->in[0]) continue;
+      for (int64_t q = low; q < high; ++q) to[q * step] += from[q];
+    }
+  }
+}
+""",
+)
+function(
     "conv2d_transpose",
     """
 static int conv2d_transpose_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t groups,
@@ -308,6 +331,23 @@ static int conv2d_transpose_$S(Ctx *c, const Value *x, const Value *f, Value *y,
     w.in[i] = w.out[i];
     w.out[i] = size;
   }
+#ifndef __CUDACC__
+  if (!last && t.count > 0 && x->count > 0) {
+    int64_t k = out * w.kernel[0] * w.kernel[1], pixels = w.out[0] * w.out[1];
+    int64_t size = w.in[0] * w.in[1];
+    int32_t node;
+    void *room;
+    CHECK(w.kernel[0] < MOST / w.kernel[1] && k < MOST / pixels, BAD_SHAPE);
+    TRY(take(c, k * pixels * (int64_t)sizeof($T), 0, &node, &room));
+    for (int64_t i = 0; t.data && !c->dry && i < w.n * groups; ++i) {
+      gemm_$S(k, pixels, in, 1, (const $T *)f->data + i % groups * in * k, 1, k,
+              (const $T *)x->data + i * in * pixels, pixels, 1, ($T *)room, pixels);
+      add_patches_$S(out, (const $T *)room, ($T *)t.data + i * out * size, &w);
+    }
+    give(c, node);
+    return put(c, y, &t);
+  }
+#endif
   if (t.data && t.count > 0) {
     transposed_$S(w.n * out * groups, (const $T *)x->data, (const $T *)f->data, ($T *)t.data, w, in,
                   out, groups);
@@ -360,7 +400,7 @@ if (pairs) { /* of two lines */
   pool_pairs_$S(w.out[1], x + h0 * w.sp[0], x + (h0 + 1) * w.sp[0], y);
 }
 for (int64_t ow = 0; !adaptive && !pairs && ow < w.out[1]; ++ow) y[ow * sc] = max ? $LOW : 0;
-for (int64_t h = h0; !adaptive && !pairs && h < h1; ++h) { /* each place of the windows for all of them */
+for (int64_t h = h0; !adaptive && !pairs && h < h1; ++h) { /* a place of all windows */
   for (int64_t kw = 0; kw < w.kernel[1]; ++kw) {
     int64_t low = w.before[1] - kw, high = w.in[1] + low, n, step = w.stride[1] * w.sp[1];
     const $T *row;
@@ -463,10 +503,12 @@ def _pair(call, name):
     return given
 
 
-def _why(e, call):
-    if call.has("Bias"):
-        return "with Bias"
+def _channels_last(e, call):
     return "with data_format NHWC" if call.attr("data_format") == "NHWC" else None
+
+
+def _why(e, call):
+    return "with Bias" if call.has("Bias") else _channels_last(e, call)
 
 
 @operator("conv2d", "depthwise_conv2d", exact=_why)
@@ -489,7 +531,7 @@ def _bias(e, call, y, last):
         map2(e, call, "g_elementwise_add", y, call.input("Bias"), y, 3 if last else 1)
 
 
-@operator("conv2d_transpose", "depthwise_conv2d_transpose")
+@operator("conv2d_transpose", "depthwise_conv2d_transpose", exact=_channels_last)
 def conv2d_transpose(e, call):
     x, f, y = call.input("Input"), call.input("Filter"), call.output("Output")
     dtype = floats(call, x, f)

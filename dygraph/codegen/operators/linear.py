@@ -134,7 +134,8 @@ static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int6
     return;
   }
   for (int64_t i = 0; i < m; ++i) { /* sums along rows of b */
-    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = alpha * dot_$S(k, a + i * ai, ap, b + j * bj, bp);
+    const $T *x = a + i * ai;
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = alpha * dot_$S(k, x, ap, b + j * bj, bp);
   }
 }
 #endif
@@ -171,14 +172,14 @@ def _tile(rows):
     )
     stores = "".join(f"  if (rows > {r}) STORE_$S({r}, s{r}, t{r})\n" for r in numbers)
     return (
-        f"static inline void tile{rows}_$S(int rows, int64_t k, $T alpha, const $T *a, int64_t ai,\n"
-        "                              int64_t ap, const $T *b, const int64_t *at, int add, $T *c,\n"
-        "                              int64_t ldc) {\n"
-        f"{row_pointers}  (void)ai;\n  Vec_$S zero, u, v, {sums};\n"
+        f"static inline void tile{rows}_$S(int rows, int64_t k, $T alpha, const $T *a,\n"
+        "                              int64_t ai, int64_t ap, const $T *b, const int64_t *at,\n"
+        "                              int add, $T *c, int64_t ldc) {\n"
+        f"{row_pointers}  (void)ai;\n  Vec_$S zero = {{0}}, u, v, {sums};\n"
         "  for (int64_t p = 0; p < k; ++p) {\n    $T x;\n"
         "    memcpy(&u, b + at[p], sizeof u);\n    memcpy(&v, b + at[p] + LANES_$S, sizeof v);\n"
         f"{steps}  }}\n{stores}}}\n"
-    ).replace("Vec_$S zero, u, v,", "Vec_$S zero = {0}, u, v,")
+    )
 
 
 function(
@@ -266,7 +267,9 @@ static void gemm_tiles_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a
           continue;
         }
         if (bj == 1 && columns == WIDE) {
-          for (int64_t p = 0; p < depth; ++p) memcpy(panel + p * WIDE, from + p * bp, WIDE * sizeof($T));
+          for (int64_t p = 0; p < depth; ++p) {
+            memcpy(panel + p * WIDE, from + p * bp, WIDE * sizeof($T));
+          }
         } else {
           for (int64_t q = 0; q < WIDE; ++q) {
             for (int64_t p = 0; p < depth; ++p) {
