@@ -358,7 +358,7 @@ def floats(call, *slots):
     """The common type of floating-point inputs."""
     types = {s.dtype for s in slots if s is not None}
     if len(types) != 1 or not types <= set(FLOATS):
-        call.refuse(f"of {', '.join(sorted(types))}")
+        call.refuse(f"of {', '.join(sorted(t or 'an array' for t in types))}")
     return types.pop()
 
 
