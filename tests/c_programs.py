@@ -176,9 +176,11 @@ def direct_calls():
                 # sums of the size of a number, as a network's weights give them
                 x = r(*((k, m) if tx else (m, k)), dtype=dtype)
                 attrs = {"trans_x": tx, "trans_y": False}
-                calls.append(Direct("matmul_v2", {"X": x, "Y": r(k, n, dtype=dtype) / k**0.5}, attrs))
-        calls.append(Direct("matmul", {"X": r(5, 600, dtype=dtype), "Y": r(600, 9, dtype=dtype) / 25},
-                            {"alpha": 0.3}))  # fmt: skip
+                calls.append(
+                    Direct("matmul_v2", {"X": x, "Y": r(k, n, dtype=dtype) / k**0.5}, attrs)
+                )
+        parts = {"X": r(5, 600, dtype=dtype), "Y": r(600, 9, dtype=dtype) / 25}
+        calls.append(Direct("matmul", parts, {"alpha": 0.3}))
         for shape, axis in (((40, 300), 1), ((3, 40, 17), 1), ((100, 3), 1)):
             for op in ("softmax", "log_softmax"):
                 calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"axis": axis}))

@@ -373,7 +373,7 @@ def _arithmetic(e):
     else:
         rule = "#define MAD(a, b, c) ((a) * (b) + (c))\n#define MADf(a, b, c) ((a) * (b) + (c))"
     text = rule + (
-        "\n#if defined(__GNUC__) && !defined(__clang__) /* exceptions are not looked at */\n"
+        "\n#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)\n"
         '#pragma GCC optimize("no-trapping-math", "tree-vectorize", "vect-cost-model=dynamic")\n'
         "#endif"
     )
