@@ -52,7 +52,8 @@ static int64_t step_bytes_$S(int64_t k, int64_t n, int64_t rows) {
 }
 static StepWeight_$S step_weight_$S(const $T *data, int64_t k, int64_t n, int64_t row,
                                     int64_t column, int64_t rows, void *room) {
-  StepWeight_$S w = {0};
+  StepWeight_$S w;
+  memset(&w, 0, sizeof w);
   w.k = k;
   w.n = n;
   w.row = row;
