@@ -10,6 +10,7 @@ import numpy as np
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 TYPES = ["float32", "float64", "int32", "int64", "bool", "uint8"]
+COMPILER = os.environ.get("CC", "gcc").split()  # also "python -m ziglang cc", which is clang
 RANK, LEVELS = 8, 4
 
 
@@ -36,7 +37,7 @@ class Library:
             f.write(made.text)
         out = os.path.join(self.folder, "net.so")
         done = subprocess.run(
-            ["gcc", *WARNINGS, *flags, "-fPIC", "-shared", path, "-o", out, "-lm"],
+            [*COMPILER, *WARNINGS, *flags, "-fPIC", "-shared", path, "-o", out, "-lm"],
             capture_output=True,
             text=True,
         )

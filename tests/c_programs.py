@@ -173,11 +173,14 @@ def direct_calls():
                 calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"dim": dim}))
         for m, k, n in ((3, 700, 1), (1, 301, 7), (5, 600, 70), (50, 50, 50)):
             for tx in (False, True):
+                # sums of the size of a number, as a network's weights give them
                 x = r(*((k, m) if tx else (m, k)), dtype=dtype)
                 attrs = {"trans_x": tx, "trans_y": False}
-                calls.append(Direct("matmul_v2", {"X": x, "Y": r(k, n, dtype=dtype)}, attrs))
-        calls.append(Direct("matmul", {"X": r(5, 600, dtype=dtype), "Y": r(600, 9, dtype=dtype)},
-                            {"alpha": 0.3}))  # fmt: skip
+                calls.append(
+                    Direct("matmul_v2", {"X": x, "Y": r(k, n, dtype=dtype) / k**0.5}, attrs)
+                )
+        parts = {"X": r(5, 600, dtype=dtype), "Y": r(600, 9, dtype=dtype) / 25}
+        calls.append(Direct("matmul", parts, {"alpha": 0.3}))
         for shape, axis in (((40, 300), 1), ((3, 40, 17), 1), ((100, 3), 1)):
             for op in ("softmax", "log_softmax"):
                 calls.append(Direct(op, {"X": r(*shape, dtype=dtype)}, {"axis": axis}))
@@ -200,4 +203,23 @@ def direct_calls():
         for op in ("exp", "log", "tanh", "sigmoid", "erf", "gelu", "silu", "log1p", "mish", "expm1",
                    "swish", "elu"):  # fmt: skip
             calls.append(Direct(op, {"X": wide}))
+    return calls + _of_sequences(r)
+
+
+def _of_sequences(r):
+    """Attention in several blocks of scores and heads, recurrent layers wider than a tile."""
+    calls = []
+    for queries, keys, heads, attrs in ((7, 300, 2, {}), (300, 300, 1, {"is_causal": True})):
+        parts = {"Query": r(2, queries, 40), "Key": r(2, keys, 40), "Value": r(2, keys, 40)}
+        attrs = {**attrs, "num_heads": heads, "is_test": True}
+        calls.append(Direct("scaled_dot_product_attention", parts, attrs))
+    for mode, gates in (("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1)):
+        d, layers = 40, 2
+        weights = [r(gates * d, n) * 0.3 for n in (24, d, d, d)]
+        weights += [r(gates * d) for _ in range(2 * layers)]
+        states = [r(layers, 5, d) for _ in range(2 if mode == "LSTM" else 1)]
+        attrs = {"mode": mode, "hidden_size": d, "input_size": 24, "num_layers": layers,
+                 "is_test": True}  # fmt: skip
+        given = {"Input": r(6, 5, 24), "PreState": states, "WeightList": weights}
+        calls.append(Direct("rnn", given, attrs, ("Out", "State"), {"State": len(states)}))
     return calls

@@ -14,6 +14,7 @@ scope is untouched where loading failed::
 import argparse
 import collections
 import contextlib
+import functools
 import json
 import os
 import random
@@ -84,8 +85,11 @@ def with_manifest(program, weights):
     return head + struct.pack("<I", zlib.crc32(head)) + program
 
 
+_parse = functools.lru_cache(64)(wire_tree.parse)
+
+
 def damaged_program(r, data):
-    tree = wire_tree.parse(data)
+    tree = wire_tree.copied(_parse(data))
     change = r.choice([wire_tree.edit, wire_tree.edit, wire_tree.mutate])
     for _ in range(r.choice([1, 1, 1, 2, 3, 6])):
         change(r, tree, pool())

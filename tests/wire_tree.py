@@ -41,6 +41,8 @@ class Message:
 
 
 def _varint(data, at):
+    if data[at] < 128:
+        return data[at], at + 1
     value = shift = 0
     while True:
         byte = data[at]
@@ -72,7 +74,20 @@ def parse(data, kind="Program"):
     return Message(kind, fields)
 
 
+_SHORT = [bytes([value]) for value in range(128)]
+
+
+def copied(message):
+    """A copy whose changes leave the message as it is."""
+    fields = [
+        [n, wire, copied(v) if isinstance(v, Message) else v] for n, wire, v in message.fields
+    ]
+    return Message(message.kind, fields)
+
+
 def _encoded(value):
+    if 0 <= value < 128:
+        return _SHORT[value]
     value %= 1 << 64
     out = bytearray()
     while value > 127:

@@ -24,6 +24,7 @@ from dygraph.codegen.operators import (  # noqa: F401
     loss,
     norm,
     recurrent,
+    recurrent_text,
     reduce,
     sequence,
     sequence_ids_text,

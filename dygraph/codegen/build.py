@@ -1,6 +1,7 @@
 """Files from a CFile: the text, its weights, and what a C compiler makes of them."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -31,9 +32,9 @@ def weights_name(name):
 
 def compiled(made, output, shared, flags=()):
     """A shared object (`shared`) or an executable, by the compiler in $CC or cc."""
-    compiler = os.environ.get("CC", "cc")
-    if shutil.which(compiler) is None:
-        raise NotFoundError(f"compile: there must be a C compiler, got none called {compiler!r}")
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if shutil.which(compiler[0]) is None:
+        raise NotFoundError(f"compile: there must be a C compiler, got none called {compiler[0]!r}")
     contract = ["-ffp-contract=off"] if made.exact else ["-ffp-contract=fast"]
     kind = ["-shared", "-fPIC"] if shared else []
     text = (
@@ -44,7 +45,7 @@ def compiled(made, output, shared, flags=()):
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)
         command = [
-            compiler,
+            *compiler,
             *FLAGS,
             *contract,
             *kind,
@@ -57,7 +58,7 @@ def compiled(made, output, shared, flags=()):
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise PreconditionNotMetError(
-            f"compile: {compiler} must take the text, but it failed: {done.stderr[:2000]}"
+            f"compile: {compiler[0]} must take the text, but it failed: {done.stderr[:2000]}"
         )
     return output
 

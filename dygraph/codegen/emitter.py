@@ -207,12 +207,19 @@ class Emitter:
 
     def declare(self):
         for name, array in self.source.weights.items():
-            self.set_type(self.slots[0, name], str(array.dtype))
+            self.declared(name, str(array.dtype), array.ndim)
         for name in self.source.feeds:
-            slot = self.slots[0, name]
-            self.set_type(slot, str(slot.var.dtype))
-            if len(slot.var.shape) > RANK:
-                raise Refused("feed", f"an input has at most {RANK} axes")
+            var = self.slots[0, name].var
+            self.declared(name, str(var.dtype), len(var.shape or ()))
+
+    def declared(self, name, dtype, rank):
+        """The type of an input or a weight."""
+        slot = self.slots[0, name]
+        slot.dtype = dtype if dtype in registry.TYPES else "float32"  # go on, to find all
+        if dtype not in registry.TYPES:
+            self.problems["types"] = f"{plain(name)} is {dtype}, which has no C type here"
+        if rank > RANK:
+            self.problems["feed"] = f"{plain(name)} has {rank} axes, of at most {RANK}"
 
     def block(self, index, first=0):
         """The calls of a block's operators, with drops after last uses."""
@@ -353,7 +360,7 @@ def _assemble(e):
     parts += body
     constants = []
     for (ctype, texts), name in e.arrays.items():
-        constants.append(f"LOCAL const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
+        constants.append(f"DATA const {ctype} {name}[] = {{\n{_wrapped(texts)}}};")
     parts.append("\n".join(constants))
     parts.append(_weights(e))
     parts.append(_runner(e))
@@ -365,7 +372,11 @@ def _arithmetic(e):
         rule = "#define MAD(a, b, c) fma(a, b, c)\n#define MADf(a, b, c) fmaf(a, b, c)"
     else:
         rule = "#define MAD(a, b, c) ((a) * (b) + (c))\n#define MADf(a, b, c) ((a) * (b) + (c))"
-    text = rule
+    text = rule + (
+        "\n#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)\n"
+        '#pragma GCC optimize("no-trapping-math", "tree-vectorize", "vect-cost-model=dynamic")\n'
+        "#endif"
+    )
     if e.exact:
         text += "\n#define ORDERED 1"
         text += (
@@ -404,7 +415,7 @@ def _runner(e):
     inputs = []
     for i, name in enumerate(source.feeds):
         slot = e.slots[0, name]
-        shape = [int(d) for d in slot.var.shape]
+        shape = [int(d) for d in slot.var.shape or ()]
         inputs.append(
             f"  TRY(input(c, v + {slot.number}, in + {i}, {registry.ENUM[slot.dtype]}, "
             f"{len(shape)}, {_dims(e, shape)}));"

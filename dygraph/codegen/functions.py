@@ -532,3 +532,33 @@ static inline double Gelu_f64(double x) {
 }
 """,
 )
+_SIN = ("-0.1666665485f", "0.008332172267f", "-0.0001951647804f")
+_COS = ("0.04166664543f", "-0.001388730441f", "2.443182218e-05f")
+function(
+    "Angle_f32",
+    f"""
+/* sin(x + turn pi/2), turn 0 or 1; angles far out are left to libm */
+static inline float Angle_f32(float x, uint32_t turn) {{
+  double wide = x, shifted = MAD(wide, 0.636619772367581382433, 6755399441055744.0);
+  double n = shifted - 6755399441055744.0;
+  double rest = MAD(-n, 1.58932547735281960548e-08, MAD(-n, 1.5707963109016418457, wide));
+  uint32_t quarter = (uint32_t)bits_f64(shifted);
+  float r = (float)rest, z = r * r, y;
+  float s = MADf(r * z, {poly("z", *_SIN)}, r);
+  float c = MADf(z * z, {poly("z", *_COS)}, MADf(-0.5f, z, 1.0f));
+  y = ((quarter ^ turn) & 1u) ? c : s;
+  return float_of(bits_f32(y) ^ (((quarter + turn) & 2u) << 30));
+}}
+""",
+)
+for _name, _turn, _zero in (("Sin", 0, "x == 0.0f ? x : "), ("Cos", 1, "")):
+    function(
+        f"{_name}_f32",
+        f"""
+static inline float {_name}_f32(float x) {{
+  if (!(fabsf(x) <= 0x1p27f)) return {_name.lower()}f(x);
+  return {_zero}Angle_f32(x, {_turn}u);
+}}
+""",
+    )
+    function(f"{_name}_f64", f"#define {_name}_f64(x) {_name.lower()}(x)")

@@ -6,6 +6,7 @@ kernels round once; ``$U``, ``$R`` and ``$V`` are a second type. ``relu_$S`` nam
 whatever a text names comes along.
 """
 
+import functools
 import re
 
 TYPES = {
@@ -99,6 +100,7 @@ def home_of(name):
     return _INSIDE[match[1]] + match[2] if match and match[1] in _INSIDE else name
 
 
+@functools.cache  # all is registered while the package is imported
 def text_of(name, cuda):
     """(text of the function, names it needs), or None for a name that is none of ours."""
     base, types = name, []

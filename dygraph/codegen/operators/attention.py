@@ -2,7 +2,7 @@
 
 from dygraph.codegen.emitter import double
 from dygraph.codegen.operators.linear import floats
-from dygraph.codegen.registry import SUFFIX, function, kernel, operator
+from dygraph.codegen.registry import ON_CUDA, SUFFIX, function, kernel, operator
 
 function(
     "Heads",
@@ -17,10 +17,68 @@ typedef struct {
 } Heads;
 """,
 )
-kernel(
+function(
+    "attention_step",
+    """
+static int64_t attention_step(int64_t queries, int64_t keys) { /* rows of scores at a time */
+  int64_t step = 65536 / (keys > 1 ? keys : 1), least = queries < 8 ? queries : 8;
+  step = step < least ? least : step;
+  return step > queries ? queries : step;
+}
+""",
+)
+function(
     "attention_rows",
+    """
+static void attention_rows_$S(int64_t n, const $T *Q, const $T *K, const $T *V, $T *O,
+                              const $T *Added, const uint8_t *Seen, $T *Room, Heads h) {
+  for (int64_t i = 0; i < n; ++i) { /* matrix i: one head of one batch or sequence */
+    int64_t head = i % h.heads, b = i / h.heads, queries = h.queries, keys = h.keys, step;
+    const $T *q = Q + b * h.q_matrix + head * h.width, *k = K + b * h.k_matrix + head * h.width;
+    const $T *v = V + b * h.v_matrix + head * h.value_width;
+    $T *o = O + b * h.o_matrix + head * h.value_width;
+    if (h.q_at) {
+      queries = h.q_at[b + 1] - h.q_at[b];
+      keys = h.k_at[b + 1] - h.k_at[b];
+      q = Q + h.q_at[b] * h.q_row + head * h.width;
+      k = K + h.k_at[b] * h.k_row + head * h.width;
+      v = V + h.k_at[b] * h.v_row + head * h.value_width;
+      o = O + h.q_at[b] * h.o_row + head * h.value_width;
+    }
+    step = attention_step(queries, keys);
+    for (int64_t first = 0; first < queries; first += step) {
+      int64_t rows = queries - first < step ? queries - first : step;
+      gemm_$S(rows, keys, h.width, ($T)h.scale, q + first * h.q_row, h.q_row, 1, k, 1, h.k_row,
+              Room, keys);
+      for (int64_t r = 0; r < rows; ++r) {
+        int64_t at = b * h.mask_step[0] + head * h.mask_step[1] + (first + r) * h.mask_step[2];
+        $T *score = Room + r * keys, away, sum;
+        for (int64_t j = 0; Seen && j < keys; ++j) {
+          score[j] = Seen[at + j * h.mask_step[3]] ? score[j] : -INFINITY;
+        }
+        for (int64_t j = 0; Added && j < keys; ++j) {
+          $T more = Added[at + j * h.mask_step[3]];
+          score[j] = more <= ($T)-1e30 ? -INFINITY : score[j] + more;
+        }
+        for (int64_t j = first + r + 1; h.causal && j < keys; ++j) score[j] = -INFINITY;
+        away = keys > 0 ? RowMax_$S(score, keys) : -INFINITY;
+        if ((Seen || Added) && away == -INFINITY) away = 0;
+        for (int64_t j = 0; j < keys; ++j) score[j] = Exp_$S(score[j] - away);
+        sum = RowSum_$S(score, keys);
+        sum = sum == 0 ? 0 : 1 / sum;
+        for (int64_t j = 0; j < keys; ++j) score[j] *= sum;
+      }
+      gemm_$S(rows, h.value_width, keys, 1, Room, keys, 1, v, h.v_row, 1, o + first * h.o_row,
+              h.o_row);
+    }
+  }
+}
+""",
+)
+kernel(
+    "attention_rows" + ON_CUDA,
     "const $T *Q, const $T *K, const $T *V, $T *O, const $T *Added, const uint8_t *Seen, "
-    "$T *Room, $T *Totals, Heads h",
+    "$T *Room, Heads h",
     """
 /* matrix i: one head of one batch or sequence */
 int64_t head = i % h.heads, b = i / h.heads, queries = h.queries, keys = h.keys, used = 0;
@@ -59,13 +117,11 @@ for (int64_t r = 0; r < queries; ++r, q += h.q_row, o += h.o_row) {
     most = dot > most ? dot : most;
   }
   for (int64_t d = 0; d < h.value_width; ++d) o[d] = 0;
-  if (Totals) Totals[(b * h.heads + head) * queries + r] = -INFINITY;
   if (most == -INFINITY) continue;
   for (int64_t j = 0; j < used; ++j) {
     score[j] = ExpBelowZero_$S(score[j] - most);
     sum += score[j];
   }
-  if (Totals) Totals[(b * h.heads + head) * queries + r] = most + Log_$S(sum);
   sum = 1 / sum;
   for (int64_t j = 0; j < used; ++j) {
     const $T *row = v + j * h.v_row;
@@ -82,7 +138,7 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
                         Value *out, int64_t heads, double scale, int causal) {
   Value t;
   Heads h;
-  int64_t dims[RANK], longest_q, longest_k;
+  int64_t dims[RANK], longest_q, longest_k, step;
   int rank = q->rank, split = heads > 0;
   int32_t node;
   void *room;
@@ -184,7 +240,13 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
     CHECK(h.heads < (1 << 20), BAD_SHAPE);
   }
   CHECK(h.keys == 0 || h.batch * h.heads <= MOST / h.keys, BAD_SHAPE);
-  TRY(take(c, h.batch * h.heads * h.keys * (int64_t)sizeof($T), 0, &node, &room));
+#ifdef __CUDACC__
+  step = h.batch * h.heads;
+#else
+  step = attention_step(longest_q, longest_k);
+  if (h.q_at) step = longest_k > 8192 ? 8 : 65536 / (longest_k > 1 ? longest_k : 1);
+#endif
+  TRY(take(c, step * h.keys * (int64_t)sizeof($T), 0, &node, &room));
   if (t.data && !c->dry && t.count > 0) {
     Heads one = h;
     int64_t times = h.tiled ? h.batch : 1;
@@ -202,7 +264,7 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
                         (const $T *)v->data + at * h.v_matrix, ($T *)t.data + at * h.o_matrix,
                         mask && mask->type == $E ? (const $T *)mask->data + shift : NULL,
                         mask && mask->type == B8 ? (const uint8_t *)mask->data + shift : NULL,
-                        ($T *)room, NULL, one);
+                        ($T *)room, one);
     }
   } else if (t.count > 0) {
     t.data = NULL;
@@ -214,7 +276,12 @@ static int attention_$S(Ctx *c, const Value *q, const Value *k, const Value *v, 
 )
 
 
-@operator("scaled_dot_product_attention")
+def _float64(e, call):
+    """Products of float64 take panels by their sizes."""
+    return "of float64" if call.input("Query").dtype == "float64" else None
+
+
+@operator("scaled_dot_product_attention", exact=_float64)
 def attention(e, call):
     q, k, v = (call.input(s) for s in ("Query", "Key", "Value"))
     mask, out = call.optional("Mask"), call.output("Out")

@@ -104,6 +104,69 @@ kernel(
     "for (int64_t j = 0; j < channels; ++j) To[i * channels + j] = From[j * count + i];",
 )
 function(
+    "conv_shifted",
+    """
+#ifdef LANES_$S
+/* Of stride 1, channels before pixels. In a copy of the images with their padding, row (channel,
+   kh, kw) of the patches is the channel from a place on: results for `row` columns of each line
+   follow each other, and those beyond the width are dropped. */
+static int conv_shifted_$S(Ctx *c, const Value *x, const Value *f, Value *t, const Window *w,
+                           int64_t groups) {
+  enum { WIDE = 2 * LANES_$S, DEPTH = 128 };
+  int64_t in = f->dims[1], out = f->dims[0] / groups, k = in * w->kernel[0] * w->kernel[1];
+  int64_t high = w->in[0] + w->before[0] + w->after[0], at[DEPTH], size, used, step;
+  int64_t row = w->in[1] + w->before[1] + w->after[1], pixels = w->out[0] * w->out[1];
+  int32_t node;
+  void *room;
+  $T *image, *sums;
+  CHECK(high < MOST / row, BAD_SHAPE);
+  size = high * row;
+  used = (w->out[0] - 1) * row + w->out[1];
+  step = (used + WIDE - 1) / WIDE * WIDE;
+  CHECK(in == 0 || size < MOST / in, BAD_SHAPE);
+  CHECK(out == 0 || step < MOST / out, BAD_SHAPE);
+  TRY(take(c, (in * size + WIDE + (w->out[1] == row ? 0 : out * step)) * (int64_t)sizeof($T), 0,
+           &node, &room));
+  if (!t->data || c->dry || !room) {
+    give(c, node);
+    return PREFIX_OK;
+  }
+  image = ($T *)room;
+  sums = image + in * size + WIDE;
+  memset(image, 0, (size_t)(in * size + WIDE) * sizeof($T));
+  for (int64_t i = 0; i < w->n * groups; ++i) {
+    const $T *filter = (const $T *)f->data + i % groups * out * k;
+    const $T *from = (const $T *)x->data + i * in * w->in[0] * w->in[1];
+    $T *to = ($T *)t->data + i * out * pixels, *made = w->out[1] == row ? to : sums;
+    int64_t line = w->out[1] == row ? pixels : step;
+    for (int64_t h = 0; h < in * w->in[0]; ++h) {
+      int64_t place = h / w->in[0] * size + (h % w->in[0] + w->before[0]) * row + w->before[1];
+      memcpy(image + place, from + h * w->in[1], (size_t)w->in[1] * sizeof($T));
+    }
+    for (int64_t p0 = 0; p0 < k; p0 += DEPTH) {
+      int64_t depth = k - p0 < DEPTH ? k - p0 : DEPTH;
+      for (int64_t p = 0; p < depth; ++p) {
+        int64_t kw = (p0 + p) % w->kernel[1], kh = (p0 + p) / w->kernel[1];
+        at[p] = kh / w->kernel[0] * size + kh % w->kernel[0] * w->dilation[0] * row +
+                kw * w->dilation[1];
+      }
+      for (int64_t j = 0; j < used; j += WIDE) {
+        int64_t columns = made == to && used - j < WIDE ? used - j : WIDE;
+        block_$S(out, columns, depth, 1, filter + p0, k, 1, image + j, at, p0 > 0, made + j, line);
+      }
+    }
+    for (int64_t o = 0; made != to && o < out * w->out[0]; ++o) {
+      memcpy(to + o * w->out[1], sums + o / w->out[0] * step + o % w->out[0] * row,
+             (size_t)w->out[1] * sizeof($T));
+    }
+  }
+  give(c, node);
+  return PREFIX_OK;
+}
+#endif
+""",
+)
+function(
     "conv2d",
     """
 static int conv2d_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t groups, int last,
@@ -133,6 +196,13 @@ static int conv2d_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t g
   TRY(make(c, &t, $E, 4, dims, x->data && f->data));
   pixels = w.out[0] * w.out[1];
   k = in * w.kernel[0] * w.kernel[1];
+#ifdef LANES_$S
+  if (!last && w.stride[0] == 1 && w.stride[1] == 1 && k > 0 && pixels > 0 &&
+      10 * w.out[1] >= 7 * (w.in[1] + w.before[1] + w.after[1])) { /* few columns are dropped */
+    TRY(conv_shifted_$S(c, x, f, &t, &w, groups));
+    return put(c, y, &t);
+  }
+#endif
   plain = !last && k == in && w.stride[0] == 1 && w.stride[1] == 1 && !w.before[0] &&
           !w.before[1] && !w.after[0] && !w.after[1];
 #ifdef ORDERED
@@ -204,6 +274,29 @@ for (int64_t ch = 0; ch < in; ++ch) {
 """,
 )
 function(
+    "add_patches",
+    """
+/* Of channel i the sums of what each place in the window gives; w.in: sizes of the result. */
+static void add_patches_$S(int64_t channels, const $T *P, $T *Y, const Window *w) {
+  int64_t taps = w->kernel[0] * w->kernel[1], pixels = w->out[0] * w->out[1];
+  memset(Y, 0, (size_t)(channels * w->in[0] * w->in[1]) * sizeof($T));
+  for (int64_t i = 0; i < channels * taps; ++i) {
+    int64_t kw = i % w->kernel[1], kh = i / w->kernel[1] % w->kernel[0];
+    int64_t shift = kw * w->dilation[1] - w->before[1], low = 0, high = w->out[1];
+    while (low < high && low * w->stride[1] + shift < 0) ++low;
+    while (high > low && (high - 1) * w->stride[1] + shift >= w->in[1]) --high;
+    for (int64_t j = 0; j < w->out[0]; ++j) {
+      int64_t h = j * w->stride[0] + kh * w->dilation[0] - w->before[0], step = w->stride[1];
+      const $T *from = P + i * pixels + j * w->out[1];
+      $T *to = Y + (i / taps * w->in[0] + h) * w->in[1] + shift;
+      if (h < 0 || h >= w->in[0]) continue;
+      for (int64_t q = low; q < high; ++q) to[q * step] += from[q];
+    }
+  }
+}
+""",
+)
+function(
     "conv2d_transpose",
     """
 static int conv2d_transpose_$S(Ctx *c, const Value *x, const Value *f, Value *y, int64_t groups,
@@ -239,11 +332,48 @@ static int conv2d_transpose_$S(Ctx *c, const Value *x, const Value *f, Value *y,
     w.in[i] = w.out[i];
     w.out[i] = size;
   }
+#ifndef __CUDACC__
+  if (!last && t.count > 0 && x->count > 0) {
+    int64_t k = out * w.kernel[0] * w.kernel[1], pixels = w.out[0] * w.out[1];
+    int64_t size = w.in[0] * w.in[1];
+    int32_t node;
+    void *room;
+    CHECK(w.kernel[0] < MOST / w.kernel[1] && k < MOST / pixels, BAD_SHAPE);
+    TRY(take(c, k * pixels * (int64_t)sizeof($T), 0, &node, &room));
+    for (int64_t i = 0; t.data && !c->dry && i < w.n * groups; ++i) {
+      gemm_$S(k, pixels, in, 1, (const $T *)f->data + i % groups * in * k, 1, k,
+              (const $T *)x->data + i * in * pixels, pixels, 1, ($T *)room, pixels);
+      add_patches_$S(out, (const $T *)room, ($T *)t.data + i * out * size, &w);
+    }
+    give(c, node);
+    return put(c, y, &t);
+  }
+#endif
   if (t.data && t.count > 0) {
     transposed_$S(w.n * out * groups, (const $T *)x->data, (const $T *)f->data, ($T *)t.data, w, in,
                   out, groups);
   }
   return put(c, y, &t);
+}
+""",
+)
+function(
+    "Greater",
+    """
+static inline $T Greater_$S($T a, $T b) { /* the first NaN wins */
+  $T most = a > b ? a : b;
+  return a != a ? a : most;
+}
+""",
+)
+function(
+    "pool_pairs",
+    """
+static inline void pool_pairs_$S(int64_t n, const $T *RESTRICT a, const $T *RESTRICT b,
+                                 $T *RESTRICT y) {
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = Greater_$S(Greater_$S(Greater_$S(a[2 * i], a[2 * i + 1]), b[2 * i]), b[2 * i + 1]);
+  }
 }
 """,
 )
@@ -257,6 +387,7 @@ const $T *x = X + image * w.sn + channel * w.sc;
 int64_t sc = w.last ? w.channels : 1;
 $T *y = Y + (w.last ? (image * w.out[0] + oh) * w.out[1] * w.channels + channel : i * w.out[1]);
 int64_t h0 = oh * w.stride[0] - w.before[0], h1 = h0 + w.kernel[0], hs = w.kernel[0];
+int pairs;
 if (adaptive) {
   h0 = oh * w.in[0] / w.out[0];
   h1 = ((oh + 1) * w.in[0] + w.out[0] - 1) / w.out[0];
@@ -264,27 +395,53 @@ if (adaptive) {
 h1 = h1 > w.in[0] ? w.in[0] : h1;
 hs = exclusive || adaptive ? h1 - (h0 < 0 ? 0 : h0 > w.in[0] ? w.in[0] : h0) : hs;
 h0 = h0 < 0 ? 0 : h0;
+pairs = max && !adaptive && w.kernel[0] == 2 && w.kernel[1] == 2 && w.stride[1] == 2 &&
+        !w.before[1] && 2 * w.out[1] <= w.in[1] && h1 - h0 == 2 && !w.last;
+if (pairs) { /* of two lines */
+  pool_pairs_$S(w.out[1], x + h0 * w.sp[0], x + (h0 + 1) * w.sp[0], y);
+}
+for (int64_t ow = 0; !adaptive && !pairs && ow < w.out[1]; ++ow) y[ow * sc] = max ? $LOW : 0;
+for (int64_t h = h0; !adaptive && !pairs && h < h1; ++h) { /* a place of all windows */
+  for (int64_t kw = 0; kw < w.kernel[1]; ++kw) {
+    int64_t low = w.before[1] - kw, high = w.in[1] + low, n, step = w.stride[1] * w.sp[1];
+    const $T *row;
+    $T *to;
+    low = low <= 0 ? 0 : (low + w.stride[1] - 1) / w.stride[1];
+    high = high <= 0 ? 0 : (high - 1) / w.stride[1] + 1;
+    high = high > w.out[1] ? w.out[1] : high;
+    n = high - low;
+    row = x + h * w.sp[0] + (low * w.stride[1] - w.before[1] + kw) * w.sp[1];
+    to = y + low * sc;
+    if (max && step == 2 && sc == 1) {
+      for (int64_t i2 = 0; i2 < n; ++i2) to[i2] = Greater_$S(to[i2], row[2 * i2]);
+    } else if (max) {
+      for (int64_t i2 = 0; i2 < n; ++i2) to[i2 * sc] = Greater_$S(to[i2 * sc], row[i2 * step]);
+    } else {
+      for (int64_t i2 = 0; i2 < n; ++i2) to[i2 * sc] += row[i2 * step];
+    }
+  }
+}
 for (int64_t ow = 0; ow < w.out[1]; ++ow) {
   int64_t w0 = ow * w.stride[1] - w.before[1], w1 = w0 + w.kernel[1], ws = w.kernel[1];
   $T best = $LOW, sum = 0;
   if (adaptive) {
     w0 = ow * w.in[1] / w.out[1];
     w1 = ((ow + 1) * w.in[1] + w.out[1] - 1) / w.out[1];
+  } else if (max) {
+    break;
   }
   w1 = w1 > w.in[1] ? w.in[1] : w1;
   ws = exclusive || adaptive ? w1 - (w0 < 0 ? 0 : w0 > w.in[1] ? w.in[1] : w0) : ws;
   w0 = w0 < 0 ? 0 : w0;
-  for (int64_t h = h0; h < h1; ++h) {
+  for (int64_t h = h0; adaptive && h < h1; ++h) {
     const $T *row = x + h * w.sp[0];
     for (int64_t v = w0; v < w1; ++v) {
       $T value = row[v * w.sp[1]];
-      if (max) {
-        best = best != best ? best : best > value ? best : value;
-      } else {
-        sum += value;
-      }
+      best = Greater_$S(best, value);
+      sum += value;
     }
   }
+  sum = adaptive ? sum : y[ow * sc];
   y[ow * sc] = max ? best : sum / ($T)((hs > 1 ? hs : 1) * (ws > 1 ? ws : 1));
 }
 """,
@@ -347,10 +504,12 @@ def _pair(call, name):
     return given
 
 
-def _why(e, call):
-    if call.has("Bias"):
-        return "with Bias"
+def _channels_last(e, call):
     return "with data_format NHWC" if call.attr("data_format") == "NHWC" else None
+
+
+def _why(e, call):
+    return "with Bias" if call.has("Bias") else _channels_last(e, call)
 
 
 @operator("conv2d", "depthwise_conv2d", exact=_why)
@@ -373,7 +532,7 @@ def _bias(e, call, y, last):
         map2(e, call, "g_elementwise_add", y, call.input("Bias"), y, 3 if last else 1)
 
 
-@operator("conv2d_transpose", "depthwise_conv2d_transpose")
+@operator("conv2d_transpose", "depthwise_conv2d_transpose", exact=_channels_last)
 def conv2d_transpose(e, call):
     x, f, y = call.input("Input"), call.input("Filter"), call.output("Output")
     dtype = floats(call, x, f)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph.codegen.emitter import double
+from dygraph.codegen.emitter import double, plain
 from dygraph.codegen.operators.shape import open_ints, typed
 from dygraph.codegen.registry import (
     ENUM,
@@ -189,15 +189,16 @@ static int eye_$S(Ctx *c, Value *y, const int64_t *dims) {
 
 def constant(call, dtype, value, text=""):
     """A C constant of the type."""
-    if dtype in FLOATS:
-        value = float(text) if text else float(value)
-        if dtype == "float32":
-            value = float(np.float32(value))
-        return f"({TYPES[dtype][0]}){double(value)}"
     try:
-        number = int(text) if text and text.lstrip("-").isdigit() else int(float(text or value))
+        number = float(text or value)
+        if dtype not in FLOATS:
+            number = int(text) if text.lstrip("-").isdigit() else int(number)
     except (ValueError, OverflowError):
-        call.refuse(f"the value {text or value!r} of {dtype}")
+        call.refuse(f"the value {plain(str(text or value))} of {dtype}")
+    if dtype in FLOATS:
+        with np.errstate(over="ignore"):
+            number = float(np.float32(number)) if dtype == "float32" else number
+        return f"({TYPES[dtype][0]}){double(number)}"
     if dtype == "bool":
         return str(int(bool(number)))
     low = {"int32": -(2**31), "int64": -(2**63), "uint8": 0}[dtype]

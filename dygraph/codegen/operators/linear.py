@@ -46,25 +46,6 @@ static void gemm_rows_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a,
   }
 }
 #endif
-#if defined(LANES_$S)
-/* 6 rows of two vectors each, which stay in registers. */
-static inline void gemm_tile_$S(int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
-                                const $T *b, int64_t bp, $T *c, int64_t ldc) {
-  Vec_$S s[6][2], u, v;
-  memset(s, 0, sizeof s);
-  for (int64_t p = 0; p < k; ++p, a += ap, b += bp) {
-    memcpy(&u, b, sizeof u);
-    memcpy(&v, b + LANES_$S, sizeof v);
-    TILE_ROW(0) TILE_ROW(1) TILE_ROW(2) TILE_ROW(3) TILE_ROW(4) TILE_ROW(5)
-  }
-  for (int r = 0; r < 6; ++r) {
-    u = s[r][0] * alpha;
-    v = s[r][1] * alpha;
-    memcpy(c + r * ldc, &u, sizeof u);
-    memcpy(c + r * ldc + LANES_$S, &v, sizeof v);
-  }
-}
-#endif
 #ifdef ORDERED
 /* The sums of gemm.cc of the library, for its sizes: in order, in blocks of 256, or in lanes. */
 static $T ordered_dot_$S(int64_t k, const $T *x, const $T *v, int64_t step) {
@@ -142,28 +123,20 @@ static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int6
 #else
 static void gemm_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai, int64_t ap,
                     const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
-  int64_t j = 0;
-  if (bj != 1) { /* sums along rows of b */
-    for (int64_t i = 0; i < m; ++i) {
-      for (j = 0; j < n; ++j) c[i * ldc + j] = alpha * dot_$S(k, a + i * ai, ap, b + j * bj, bp);
-    }
+#ifdef LANES_$S
+  if (m > 1) {
+    gemm_tiles_$S(m, n, k, alpha, a, ai, ap, b, bp, bj, c, ldc);
     return;
   }
-#ifdef LANES_$S
-  if (m >= 6) {
-    for (; j + 2 * LANES_$S <= n; j += 2 * LANES_$S) {
-      int64_t i = 0;
-      for (; i + 6 <= m; i += 6) {
-        gemm_tile_$S(k, alpha, a + i * ai, ai, ap, b + j, bp, c + i * ldc + j, ldc);
-      }
-      if (i < m) {
-        gemm_rows_$S(m - i, 2 * LANES_$S, k, alpha, a + i * ai, ai, ap, b + j, bp,
-                     c + i * ldc + j, ldc);
-      }
-    }
-  }
 #endif
-  if (j < n) gemm_rows_$S(m, n - j, k, alpha, a, ai, ap, b + j, bp, c + j, ldc);
+  if (bj == 1) {
+    gemm_rows_$S(m, n, k, alpha, a, ai, ap, b, bp, c, ldc);
+    return;
+  }
+  for (int64_t i = 0; i < m; ++i) { /* sums along rows of b */
+    const $T *x = a + i * ai;
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = alpha * dot_$S(k, x, ap, b + j * bj, bp);
+  }
 }
 #endif
 """,
@@ -180,16 +153,136 @@ typedef {_t} Vec_{_s} __attribute__((vector_size(32)));
 #else
 typedef {_t} Vec_{_s} __attribute__((vector_size(16)));
 #endif
-#define LANES_{_s} ((int64_t)(sizeof(Vec_{_s}) / sizeof({_t})))
+#define LANES_{_s} ((int)(sizeof(Vec_{_s}) / sizeof({_t})))
 #endif
 """,
     )
+
+
+def _tile(rows):
+    """A tile of so many rows and two vectors of columns, whose sums stay in registers."""
+    numbers = range(rows)
+    row_pointers = "".join(
+        f"  const $T *a{r} = {f'rows > {r} ? a{r - 1} + ai : a{r - 1}' if r else 'a'};\n"
+        for r in numbers
+    )
+    sums = ", ".join(f"s{r} = zero, t{r} = zero" for r in numbers)
+    steps = "".join(
+        f"    x = a{r}[p * ap];\n    s{r} += x * u;\n    t{r} += x * v;\n" for r in numbers
+    )
+    stores = "".join(f"  if (rows > {r}) STORE_$S({r}, s{r}, t{r})\n" for r in numbers)
+    return (
+        f"static inline void tile{rows}_$S(int rows, int64_t k, $T alpha, const $T *a,\n"
+        "                              int64_t ai, int64_t ap, const $T *b, const int64_t *at,\n"
+        "                              int add, $T *c, int64_t ldc) {\n"
+        f"{row_pointers}  (void)ai;\n  Vec_$S zero = {{0}}, u, v, {sums};\n"
+        "  for (int64_t p = 0; p < k; ++p) {\n    $T x;\n"
+        "    memcpy(&u, b + at[p], sizeof u);\n    memcpy(&v, b + at[p] + LANES_$S, sizeof v);\n"
+        f"{steps}  }}\n{stores}}}\n"
+    )
+
+
 function(
-    "TILE_ROW",
+    "block",
     """
-#define TILE_ROW(r)        \\
-  s[r][0] += a[r * ai] * u; \\
-  s[r][1] += a[r * ai] * v;
+#ifdef LANES_$S
+#define STORE_$S(r, first, second)                   \\
+  {                                                  \\
+    $T *to = c + (r) * ldc;                          \\
+    first *= alpha;                                  \\
+    second *= alpha;                                 \\
+    if (add) {                                       \\
+      memcpy(&u, to, sizeof u);                      \\
+      memcpy(&v, to + LANES_$S, sizeof v);           \\
+      first += u;                                    \\
+      second += v;                                   \\
+    }                                                \\
+    memcpy(to, &first, sizeof first);                \\
+    memcpy(to + LANES_$S, &second, sizeof second);   \\
+  }
+"""
+    + "".join(map(_tile, (6, 4, 2, 1)))
+    + """
+/* Some rows of c, `columns` of which count, from rows of b at b + at[p]. */
+static void block_$S(int64_t m, int64_t columns, int64_t k, $T alpha, const $T *a, int64_t ai,
+                    int64_t ap, const $T *b, const int64_t *at, int add, $T *c, int64_t ldc) {
+  $T edge[12 * LANES_$S];
+  int whole = columns >= 2 * LANES_$S;
+  for (int64_t i = 0; i < m;) {
+    int rows = m - i < 6 ? (int)(m - i) : 6;
+    const $T *x = a + i * ai;
+    $T *to = whole ? c + i * ldc : edge;
+    int64_t step = whole ? ldc : 2 * LANES_$S;
+    for (int r = 0; !whole && r < rows; ++r) {
+      for (int64_t q = 0; q < 2 * LANES_$S; ++q) {
+        edge[r * 2 * LANES_$S + q] = add && q < columns ? c[(i + r) * ldc + q] : 0;
+      }
+    }
+    if (rows > 4) {
+      tile6_$S(rows, k, alpha, x, ai, ap, b, at, add, to, step);
+    } else if (rows > 2) {
+      tile4_$S(rows, k, alpha, x, ai, ap, b, at, add, to, step);
+    } else if (rows == 2) {
+      tile2_$S(rows, k, alpha, x, ai, ap, b, at, add, to, step);
+    } else {
+      tile1_$S(rows, k, alpha, x, ai, ap, b, at, add, to, step);
+    }
+    for (int r = 0; !whole && r < rows; ++r) {
+      for (int64_t q = 0; q < columns; ++q) c[(i + r) * ldc + q] = edge[r * 2 * LANES_$S + q];
+    }
+    i += rows;
+  }
+}
+#endif
+""",
+)
+function(
+    "gemm_tiles",
+    """
+#ifdef LANES_$S
+/* By blocks of b, of which a copy lies in the order of use. */
+static void gemm_tiles_$S(int64_t m, int64_t n, int64_t k, $T alpha, const $T *a, int64_t ai,
+                          int64_t ap, const $T *b, int64_t bp, int64_t bj, $T *c, int64_t ldc) {
+  enum { WIDE = 2 * LANES_$S, DEPTH = 128, ROWS = 240 };
+  $T panel[DEPTH * WIDE];
+  int64_t at[DEPTH], direct[DEPTH];
+  for (int64_t p = 0; p < DEPTH; ++p) {
+    at[p] = p * WIDE;
+    direct[p] = p * bp;
+  }
+  for (int64_t i = 0; k == 0 && i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = 0;
+  }
+  for (int64_t i = 0; i < m; i += ROWS) {
+    int64_t rows = m - i < ROWS ? m - i : ROWS;
+    for (int64_t p0 = 0; p0 < k; p0 += DEPTH) {
+      int64_t depth = k - p0 < DEPTH ? k - p0 : DEPTH;
+      const $T *x = a + i * ai + p0 * ap;
+      for (int64_t j = 0; j < n; j += WIDE) {
+        int64_t columns = n - j < WIDE ? n - j : WIDE;
+        const $T *from = b + p0 * bp + j * bj;
+        $T *to = c + i * ldc + j;
+        if (bj == 1 && columns == WIDE && rows <= 6) {
+          block_$S(rows, columns, depth, alpha, x, ai, ap, from, direct, p0 > 0, to, ldc);
+          continue;
+        }
+        if (bj == 1 && columns == WIDE) {
+          for (int64_t p = 0; p < depth; ++p) {
+            memcpy(panel + p * WIDE, from + p * bp, WIDE * sizeof($T));
+          }
+        } else {
+          for (int64_t q = 0; q < WIDE; ++q) {
+            for (int64_t p = 0; p < depth; ++p) {
+              panel[p * WIDE + q] = q < columns ? from[p * bp + q * bj] : 0;
+            }
+          }
+        }
+        block_$S(rows, columns, depth, alpha, x, ai, ap, panel, at, p0 > 0, to, ldc);
+      }
+    }
+  }
+}
+#endif
 """,
 )
 function(
@@ -265,7 +358,7 @@ def floats(call, *slots):
     """The common type of floating-point inputs."""
     types = {s.dtype for s in slots if s is not None}
     if len(types) != 1 or not types <= set(FLOATS):
-        call.refuse(f"of {', '.join(sorted(types))}")
+        call.refuse(f"of {', '.join(sorted(t or 'an array' for t in types))}")
     return types.pop()
 
 

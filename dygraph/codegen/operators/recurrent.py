@@ -1,178 +1,10 @@
-"""Recurrent cells and layers: LSTM, GRU, simple ones, sequence by sequence."""
+"""Recurrent layers: LSTM, GRU, simple ones. Their cells stand in recurrent_text.py."""
 
 from dygraph.codegen.emitter import double
 from dygraph.codegen.lod import own_lod
 from dygraph.codegen.operators.linear import floats
 from dygraph.codegen.registry import INTS, SUFFIX, function, kernel, operator
 
-function(
-    "act",
-    """
-static inline $T act_$S(int how, $T x) { /* Fluid's numbers */
-  return how == 1 ? Sigmoid_$S(x) : how == 2 ? Tanh_$S(x) : how == 3 ? (x < 0 ? 0 : x) : x;
-}
-""",
-)
-function(
-    "Steps",
-    """
-typedef struct { /* rows of n sequences: offsets, or padded [longest, n] with or without lengths */
-  int64_t n, longest, rows;
-  const int64_t *offsets, *lengths;
-} Steps;
-static inline int64_t step_count(const Steps *r, int64_t s) {
-  if (r->offsets) return r->offsets[s + 1] - r->offsets[s];
-  return r->lengths ? r->lengths[s] : r->longest;
-}
-static inline int64_t step_row(const Steps *r, int64_t s, int64_t t) {
-  return r->offsets ? r->offsets[s] + t : t * r->n + s;
-}
-""",
-)
-function(
-    "Cell",
-    """
-typedef struct {
-  Steps steps;
-  int64_t d, wp, wj;                 /* width; strides of the weight [d, gates d] */
-  int place[4], act[3], reverse, original; /* i, f, g, o; of gates, candidate, cell */
-  int64_t h_stride;
-  $T cell_clip, proj_clip;
-  int proj_act;
-  int64_t p; /* of the projection, 0: none */
-  const $T *weight, *bias, *q_bias, *peephole, *h0, *c0, *proj;
-  $T *gates, *h, *c, *last_h, *last_c, *room; /* room: 8 d + p numbers */
-} Cell_$S;
-""",
-)
-function(
-    "lstm_cell",
-    """
-static void lstm_cell_$S(const Cell_$S *k) {
-  int64_t d = k->d, p = k->p ? k->p : d;
-  $T *h = k->room, *c = h + p, *a = c + d, *made = a + 4 * d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < p; ++j) h[j] = k->h0 ? k->h0[s * p + j] : 0;
-    for (int64_t j = 0; j < d; ++j) c[j] = k->c0 ? k->c0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 4 * d;
-      gemm_$S(1, 4 * d, p, 1, h, p, 1, k->weight, k->wp, k->wj, a, 4 * d);
-      for (int64_t j = 0; j < 4 * d; ++j) a[j] += x[j] + (k->bias ? k->bias[j] : 0);
-      for (int64_t j = 0; j < d; ++j) {
-        $T i = a[k->place[0] * d + j], f = a[k->place[1] * d + j], g, o, now;
-        if (k->peephole) {
-          i += k->peephole[j] * c[j];
-          f += k->peephole[d + j] * c[j];
-        }
-        i = act_$S(k->act[0], i);
-        f = act_$S(k->act[0], f);
-        g = act_$S(k->act[1], a[k->place[2] * d + j]);
-        now = f * c[j] + i * g;
-        if (k->cell_clip > 0) now = Clamp_$S(now, -k->cell_clip, k->cell_clip);
-        o = a[k->place[3] * d + j];
-        if (k->peephole) o += k->peephole[2 * d + j] * now;
-        c[j] = now;
-        made[j] = act_$S(k->act[0], o) * act_$S(k->act[2], now);
-        if (k->c) k->c[row * d + j] = now;
-      }
-      if (k->p) {
-        gemm_$S(1, p, d, 1, made, d, 1, k->proj, p, 1, h, p);
-        for (int64_t j = 0; j < p; ++j) {
-          h[j] = act_$S(k->proj_act, h[j]);
-          if (k->proj_clip > 0) h[j] = Clamp_$S(h[j], -k->proj_clip, k->proj_clip);
-        }
-      } else {
-        for (int64_t j = 0; j < d; ++j) h[j] = made[j];
-      }
-      for (int64_t j = 0; j < p; ++j) k->h[row * k->h_stride + j] = h[j];
-    }
-    for (int64_t j = 0; k->last_h && j < p; ++j) k->last_h[s * p + j] = h[j];
-    for (int64_t j = 0; k->last_c && j < d; ++j) k->last_c[s * d + j] = c[j];
-  }
-}
-""",
-)
-function(
-    "gru_cell",
-    """
-static void gru_cell_$S(const Cell_$S *k) { /* weight: [d, 2 d] for u, r, then [d, d] for m */
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d, *r = a + 3 * d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 3 * d;
-      gemm_$S(1, 2 * d, d, 1, h, d, 1, k->weight, 2 * d, 1, a, 2 * d);
-      for (int64_t j = 0; j < 2 * d; ++j) {
-        a[j] = act_$S(k->act[0], a[j] + (x[j] + (k->bias ? k->bias[j] : 0)));
-      }
-      for (int64_t j = 0; j < d; ++j) r[j] = a[d + j] * h[j];
-      gemm_$S(1, d, d, 1, r, d, 1, k->weight + 2 * d * d, d, 1, a + 2 * d, d);
-      for (int64_t j = 0; j < d; ++j) {
-        $T m = a[2 * d + j] + (x[2 * d + j] + (k->bias ? k->bias[2 * d + j] : 0)), u = a[j];
-        m = act_$S(k->act[1], m);
-        h[j] = k->original ? u * h[j] + (1 - u) * m : (1 - u) * h[j] + u * m;
-        k->h[row * k->h_stride + j] = h[j];
-      }
-    }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
-  }
-}
-""",
-)
-function(
-    "late_gru_cell",
-    """
-static void late_gru_cell_$S(const Cell_$S *k) { /* gates r, z, m; the reset behind the product */
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      const $T *x = k->gates + row * 3 * d;
-      gemm_$S(1, 3 * d, d, 1, h, d, 1, k->weight, k->wp, k->wj, a, 3 * d);
-      for (int64_t j = 0; j < d; ++j) {
-        $T r = Sigmoid_$S(a[j] + x[j] + (k->bias ? k->bias[j] : 0));
-        $T z = Sigmoid_$S(a[d + j] + x[d + j] + (k->bias ? k->bias[d + j] : 0));
-        $T q = a[2 * d + j] + (k->q_bias ? k->q_bias[j] : 0);
-        $T m = Tanh_$S(x[2 * d + j] + (k->bias ? k->bias[2 * d + j] : 0) + r * q);
-        h[j] = (1 - z) * m + z * h[j];
-        k->h[row * k->h_stride + j] = h[j];
-      }
-    }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
-  }
-}
-""",
-)
-function(
-    "simple_cell",
-    """
-static void simple_cell_$S(const Cell_$S *k) {
-  int64_t d = k->d;
-  $T *h = k->room, *a = h + d;
-  for (int64_t s = 0; s < k->steps.n; ++s) {
-    int64_t count = step_count(&k->steps, s);
-    for (int64_t j = 0; j < d; ++j) h[j] = k->h0 ? k->h0[s * d + j] : 0;
-    for (int64_t t = 0; t < count; ++t) {
-      int64_t row = step_row(&k->steps, s, k->reverse ? count - 1 - t : t);
-      gemm_$S(1, d, d, 1, h, d, 1, k->weight, k->wp, k->wj, a, d);
-      for (int64_t j = 0; j < d; ++j) {
-        h[j] = act_$S(k->act[0], a[j] + k->gates[row * d + j] + (k->bias ? k->bias[j] : 0));
-        k->h[row * k->h_stride + j] = h[j];
-      }
-    }
-    for (int64_t j = 0; k->last_h && j < d; ++j) k->last_h[s * d + j] = h[j];
-  }
-}
-""",
-)
 function(
     "lstm",
     """
@@ -183,8 +15,8 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
   Value h, s;
   Cell_$S k;
   int64_t d, p, dims[2];
-  int32_t node;
-  void *room;
+  int32_t node, first, second;
+  void *room, *more;
   memset(&k, 0, sizeof k);
   TRY(need(x, $E));
   TRY(need(w, $E));
@@ -196,7 +28,6 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
     TRY(need(proj, $E));
     CHECK(proj->rank == 2 && proj->dims[0] == d && proj->dims[1] > 0, BAD_SHAPE);
     p = k.p = proj->dims[1];
-    k.proj = (const $T *)proj->data;
   }
   CHECK(w->rank == 2 && w->dims[0] == p && w->dims[1] == 4 * d, BAD_SHAPE);
   CHECK(bias->count == (peepholes ? 7 : 4) * d && !h0 == !c0, BAD_SHAPE);
@@ -212,11 +43,15 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
   TRY(make(c, &h, $E, 2, dims, 0));
   dims[1] = d;
   TRY(make(c, &s, $E, 2, dims, 0));
-  TRY(take(c, (8 * d + p) * (int64_t)sizeof($T), 0, &node, &room));
+  CHECK(d < (1 << 24) && p < (1 << 24), BAD_SHAPE);
+  TRY(cell_room_$S(c, k.steps.n, d, p, &node, &k));
+  TRY(take(c, step_bytes_$S(p, 4 * d, x->dims[0]), 0, &first, &room));
+  TRY(take(c, proj ? step_bytes_$S(d, p, x->dims[0]) : 0, 0, &second, &more));
   if (!c->dry && x->dims[0] > 0) {
     k.d = d;
-    k.wp = 4 * d;
-    k.wj = 1;
+    k.weight =
+        step_weight_$S((const $T *)w->data, p, 4 * d, 4 * d, 1, x->dims[0], room);
+    if (proj) k.second = step_weight_$S((const $T *)proj->data, d, p, p, 1, x->dims[0], more);
     k.place[0] = 1;
     k.place[1] = 2;
     k.place[3] = 3;
@@ -227,17 +62,17 @@ static int lstm_$S(Ctx *c, const Value *x, const Value *h0, const Value *c0, con
     k.cell_clip = ($T)cell_clip;
     k.proj_clip = ($T)proj_clip;
     k.reverse = reverse;
-    k.weight = (const $T *)w->data;
     k.bias = (const $T *)bias->data;
     k.peephole = peepholes ? k.bias + 4 * d : NULL;
     k.gates = ($T *)x->data;
     k.h = ($T *)h.data;
     k.h_stride = p;
     k.c = ($T *)s.data;
-    k.room = ($T *)room;
     lstm_cell_$S(&k);
   }
   give(c, node);
+  give(c, first);
+  give(c, second);
   h.lod = s.lod = x->lod;
   NODE(x->lod->node).users += 2;
   TRY(put(c, hidden, &h));
@@ -256,8 +91,8 @@ static int gru_$S(Ctx *c, const Value *x, const Value *h0, const Value *w, const
   Value h;
   Cell_$S k;
   int64_t d, dims[2];
-  int32_t node;
-  void *room;
+  int32_t node, first, second;
+  void *room, *more;
   memset(&k, 0, sizeof k);
   TRY(need(x, $E));
   TRY(need(w, $E));
@@ -283,21 +118,27 @@ static int gru_$S(Ctx *c, const Value *x, const Value *h0, const Value *w, const
   dims[0] = x->dims[0];
   dims[1] = d;
   TRY(make(c, &h, $E, 2, dims, 0));
-  TRY(take(c, 8 * d * (int64_t)sizeof($T), 0, &node, &room));
+  CHECK(d < (1 << 24), BAD_SHAPE);
+  TRY(cell_room_$S(c, k.steps.n, d, d, &node, &k));
+  TRY(take(c, step_bytes_$S(d, 2 * d, x->dims[0]), 0, &first, &room));
+  TRY(take(c, step_bytes_$S(d, d, x->dims[0]), 0, &second, &more));
   if (!c->dry && x->dims[0] > 0) {
+    const $T *data = (const $T *)w->data;
     k.d = d;
+    k.weight = step_weight_$S(data, d, 2 * d, 2 * d, 1, x->dims[0], room);
+    k.second = step_weight_$S(data + 2 * d * d, d, d, d, 1, x->dims[0], more);
     k.act[0] = gate;
     k.act[1] = candidate;
     k.original = original;
     k.reverse = reverse;
-    k.weight = (const $T *)w->data;
     k.gates = ($T *)x->data;
     k.h = ($T *)h.data;
     k.h_stride = d;
-    k.room = ($T *)room;
     gru_cell_$S(&k);
   }
   give(c, node);
+  give(c, first);
+  give(c, second);
   if (!unit) {
     h.lod = x->lod;
     ++NODE(x->lod->node).users;
@@ -313,7 +154,8 @@ kernel(
 const $T *x = X + i * 4 * d, *before = C + i * d;
 for (int64_t j = 0; j < d; ++j) {
   $T in = Sigmoid_$S(x[j]), f = Sigmoid_$S(x[d + j] + ($T)bias);
-  $T o = Sigmoid_$S(x[2 * d + j]), g = Tanh_$S(x[3 * d + j]), now = f * before[j] + in * g;
+  $T o = Sigmoid_$S(x[2 * d + j]), g = Tanh_$S(x[3 * d + j]);
+  $T now = $MAD(f, before[j], in * g);
   Cells[i * d + j] = now;
   H[i * d + j] = o * Tanh_$S(now);
 }
@@ -357,8 +199,11 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   Steps steps;
   int64_t gates = gate_counts[mode], dims[3], width, cells = layers * directions, out_width;
   int n_states = mode == 0 ? 2 : 1, padded;
-  int32_t proj_node, room_node, bias_node, len_node = 0;
-  void *proj, *room, *bias_room, *len_room = NULL;
+  int32_t proj_node, room_node, bias_node, weight_node, len_node = 0;
+  void *proj, *bias_room, *copied, *len_room = NULL;
+  int64_t *alive;
+  Cell_$S k;
+  $T *room;
   TRY(need(x, $E));
   memset(&steps, 0, sizeof steps);
   memset(&before, 0, sizeof before);
@@ -405,7 +250,11 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   }
   CHECK(steps.rows <= MOST / (gates * d), BAD_SHAPE);
   TRY(take(c, steps.rows * gates * d * (int64_t)sizeof($T), 0, &proj_node, &proj));
-  TRY(take(c, 9 * d * (int64_t)sizeof($T), 0, &room_node, &room));
+  memset(&k, 0, sizeof k);
+  TRY(cell_room_$S(c, steps.n, d, d, &room_node, &k));
+  alive = k.alive;
+  room = k.room;
+  TRY(take(c, step_bytes_$S(d, gates * d, steps.rows), 0, &weight_node, &copied));
   TRY(take(c, gates * d * (int64_t)sizeof($T), 0, &bias_node, &bias_room));
   for (int layer = 0; layer < layers; ++layer) {
     const $T *in = (const $T *)(layer == 0 ? x->data : before.data);
@@ -414,7 +263,6 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       memset(y.data, 0, (size_t)y.count * sizeof($T));
     }
     for (int way = 0; way < directions && !c->dry; ++way) {
-      Cell_$S k;
       int64_t cell = layer * directions + way;
       const $T *w_in = (const $T *)c->v[weights[2 * cell]].data;
       const $T *b_in = (const $T *)c->v[weights[2 * cells + 2 * cell]].data;
@@ -427,15 +275,14 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       gemm_$S(steps.rows, gates * d, width, 1, in, width, 1, w_in, 1, width, ($T *)proj, gates * d);
       k.steps = steps;
       k.d = d;
-      k.wp = 1;
-      k.wj = d;
       k.place[1] = 1;
       k.place[2] = 2;
       k.place[3] = 3;
       k.act[0] = mode == 0 ? 1 : mode;
       k.act[1] = k.act[2] = 2;
       k.reverse = way;
-      k.weight = (const $T *)c->v[weights[2 * cell + 1]].data;
+      k.weight = step_weight_$S((const $T *)c->v[weights[2 * cell + 1]].data, d, gates * d, 1, d,
+                                steps.rows, copied);
       k.bias = bias;
       k.q_bias = b_h + 2 * d;
       k.h0 = (const $T *)c->v[states[0]].data + cell * steps.n * d;
@@ -447,7 +294,8 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
       k.gates = ($T *)proj;
       k.h = ($T *)y.data + way * d;
       k.h_stride = out_width;
-      k.room = ($T *)room;
+      k.alive = alive;
+      k.room = room;
       if (mode == 0) {
         lstm_cell_$S(&k);
       } else if (mode == 1) {
@@ -466,6 +314,7 @@ static int rnn_$S(Ctx *c, const Value *x, const Value *lengths, const int32_t *s
   give(c, proj_node);
   give(c, room_node);
   give(c, bias_node);
+  give(c, weight_node);
   give(c, len_node);
   if (!padded) {
     before.lod = x->lod;
@@ -522,7 +371,11 @@ _ACTS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 _MODES = {"LSTM": 0, "GRU": 1, "RNN_TANH": 2, "RNN_RELU": 3}
 
 
-@operator("lstm", "lstmp")
+def _projected(e, call):
+    return "its products with the projection" if call.type == "lstmp" else None
+
+
+@operator("lstm", "lstmp", exact=_projected)
 def lstm(e, call):
     x, w, bias = call.input("Input"), call.input("Weight"), call.input("Bias")
     h0, c0 = call.optional("H0"), call.optional("C0")
@@ -541,7 +394,7 @@ def lstm(e, call):
             e.set_type(slot, dtype)
 
 
-@operator("gru", "gru_unit")
+@operator("gru", "gru_unit", exact=True)
 def gru(e, call):
     unit = call.type == "gru_unit"
     x, w, bias = call.input("Input"), call.input("Weight"), call.optional("Bias")
@@ -554,7 +407,7 @@ def gru(e, call):
     e.set_type(hidden, dtype)
 
 
-@operator("lstm_unit")
+@operator("lstm_unit", exact=True)
 def lstm_unit(e, call):
     x, before = call.input("X"), call.input("C_prev")
     cell, hidden = call.output("C"), call.output("H")
@@ -565,7 +418,14 @@ def lstm_unit(e, call):
     e.set_type(hidden, dtype)
 
 
-@operator("rnn")
+def _rows_alone(e, call):
+    """The library multiplies the rows within the lengths, whose number says how it sums."""
+    if call.has("SequenceLength"):
+        return "with lengths"
+    return "of float64" if call.input("Input").dtype == "float64" else None
+
+
+@operator("rnn", exact=_rows_alone)
 def rnn(e, call):
     x, states, weights = call.input("Input"), call.inputs("PreState"), call.inputs("WeightList")
     lengths, out, last = call.optional("SequenceLength"), call.output("Out"), call.outputs("State")
