@@ -9,6 +9,7 @@
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/onednn.h"
+#include "platform/run_limit.h"
 #include "platform/threads.h"
 #include "program/op_binding.h"
 #include "run/interpreter.h"
@@ -207,6 +208,7 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       Release(op, frame);
     }
     if (void (*check)() = Interpreter().check_signals) check();
+    CheckRun();
   }
   FindPlanned(run);
   run.noted = true;
@@ -448,6 +450,7 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
       return RunOps({plan_.ops, frame.calls, from, count}, frame, random);
     }
     if (check_signals && (checks || ++unchecked % kStepsPerSignalCheck == 0)) check_signals();
+    CheckRun();
   }
   for (const std::vector<int>* slots :
        {&plan_.fetches, static_cast<const std::vector<int>*>(&run.lasting)}) {

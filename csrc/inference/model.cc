@@ -132,6 +132,7 @@ std::shared_ptr<const Model> Model::Make(const Options& options, const Fill& fil
   model->program_ = std::move(loaded);
   model->prepared_ = std::make_unique<program::PreparedProgram>(model->program_, model->scope_,
                                                                 feeds, fetches, CPUPlace());
+  model->prepared_->PlanMemory();
   for (const std::string& name : feeds) model->inputs_.push_back(PortOf(*model->program_, name));
   for (const std::string& name : fetches) model->outputs_.push_back(PortOf(*model->program_, name));
   return model;
