@@ -70,7 +70,7 @@ bool PreparedProgram::CanPlan(const Frame& frame) const {
 // Whether the operator is one that may be settled.
 bool PreparedProgram::IsStep(size_t i) const {
   const PlanOp& op = plan_.ops[i];
-  if (op.control || !op.parts.empty() || op.as_end || op.kept || op.lenient || op.terms ||
+  if (op.control || !op.parts.empty() || op.as_end || op.lenient || op.terms ||
       op.updates > 0 || !op.open.empty() || !op.staged.empty() || EndsValues(op) ||
       (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
     return false;
@@ -192,9 +192,14 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       PlannedRun::Step& step = run.steps[i];
       const bool apt = IsStep(i) && i >= chain_end;
       if (apt) {
-        for (int in : op.in) {
-          if (in >= 0 && frame.values[in]->is_tensor())
+        for (size_t k = 0; k < op.in.size(); ++k) {
+          const int in = op.in[k];
+          if (in < 0 || !frame.values[in]->is_tensor()) continue;
+          if (static_cast<int>(k) == op.weight) {
+            step.weight = Form(frame.calls[i].weight->Held().tensor());
+          } else {
             step.asks.emplace_back(in, Form(frame.values[in]->tensor()));
+          }
         }
       }
       {
@@ -401,15 +406,23 @@ bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, Ran
   for (const auto& [slot, form] : step.asks) {
     if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
   }
+  const PlanOp& op = plan_.ops[i];
+  Value weight;
+  if (bound.weight) {
+    weight = WeightFor(op, bound, *step.call.kernel);
+    if (!weight.is_tensor() || weight.dims() != step.weight.dims ||
+        weight.tensor().dtype() != step.weight.dtype || weight.tensor().lod())
+      return false;
+  }
   Prepare(run, i, frame, random);
   if (step.call.elements >= kUnlocks) {  // the last run left copies there
     for (size_t k = 0; k < bound.in.size(); ++k)
       bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   }
+  if (bound.weight) bound.call.in.flat_at(op.weight) = &weight;
   try {
     RunSettled(bound.call, step.call, HostContext());
   } catch (Error& e) {
-    const PlanOp& op = plan_.ops[i];
     e.Append(PositionText(*op.desc, op.position, op.block));
     throw;
   }

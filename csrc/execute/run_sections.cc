@@ -136,7 +136,7 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
   for (size_t i = 0; i < plan_.ops.size();) {
     size_t end = i;
     while (end < plan_.ops.size() && end - i < kMostSteps && run.steps[end].settled &&
-           !IsOrdered(plan_.ops[end]))
+           !IsOrdered(plan_.ops[end]) && plan_.ops[end].weight < 0)
       ++end;
     if (end - i < 2) {
       i = std::max(end, i + 1);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/gemm_tile.h"
+#include "kernels/packed_matrix.h"
 #include "kernels/parallel.h"
 #include "memory/memory.h"
 #include "platform/interrupt.h"
@@ -22,7 +23,7 @@ using tile::VecOf;
 
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
-constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+constexpr int64_t kDepth = kSumDepth, kBlockRows = 192, kSlab = 2048;
 // With one block of a: columns of b that are packed and used before the next, rows read at a time.
 constexpr int64_t kShortSlab = 64, kShortRowsRead = 16;
 constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
@@ -405,6 +406,17 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
 
 }  // namespace
 
+namespace {
+inline bool IsTiny(int64_t m, int64_t n, int64_t k) {
+  return m * n * k <= kDirectVolume && k * n <= kSmallOperand;
+}
+}  // namespace
+
+SumOrder GemmOrder(int64_t m, int64_t n, int64_t k) {
+  if (n < 2 || k < 1) return SumOrder::kOther;
+  return m == 1 || IsTiny(m, n, k) ? SumOrder::kWhole : SumOrder::kParts;
+}
+
 template <class T>
 void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
           const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
@@ -421,7 +433,7 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   if (n == 1 && ldc == 1) {  // the transposed product has one row: its b is a
     return GemmDirect(int64_t{1}, m, k, alpha, Operand<T>{b, 0, y.row}, a, lda, beta, c, m);
   }
-  bool tiny = m * n * k <= kDirectVolume && k * n <= kSmallOperand;
+  const bool tiny = IsTiny(m, n, k);
   if (!tb && (tiny || m == 1)) {
     if (m > 1 || n * k <= kThreadVolume / 8)
       return GemmDirect(m, n, k, alpha, x, b, ldb, beta, c, ldc);

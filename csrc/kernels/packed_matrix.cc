@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kBlockRows = 192;
 // Multiplications worth a thread. A matrix is read as fast for one row as for some.
 constexpr int64_t kThreadVolume = 1 << 18, kLeastRows = 4;
-constexpr int64_t kWholeRows = 13;  // at most: rows that need no packing
+constexpr int64_t kFewRows = 13;    // at most: rows that need no packing
+constexpr int64_t kPacksFrom = 4;   // panels, for which packed rows are read often enough
 
 int64_t PanelColumns(int level) {
   if (level >= 4) return tile::kColumnsOf<float, tile::TileV4>;
@@ -133,41 +134,55 @@ DYGRAPH_INLINE void MultiplyRows(int64_t rows, int64_t k, const Spot& at, int64_
   MultiplyTile<Tile, kRows, 1>(k, at, columns, add, end);
 }
 
-// Panels [first, last) for few rows, several panels at a time, so that enough sums are under way.
+// Some rows of all panels, several panels at a time, so that enough sums are under way.
 template <class Tile, int kRows, int kPanels>
-DYGRAPH_INLINE void MultiplyFew(int64_t k, Spot at, int64_t panels, int64_t last_columns,
-                                ProductEnd end) {
+DYGRAPH_INLINE void MultiplyBeside(int64_t k, Spot at, int64_t panels, int64_t last_columns,
+                                   bool add, ProductEnd end) {
   constexpr int64_t kColumns = tile::kColumnsOf<float, Tile>;
   for (; panels >= kPanels; panels -= kPanels) {
-    MultiplyTile<Tile, kRows, kPanels>(k, at, panels == kPanels ? last_columns : kColumns, false,
+    MultiplyTile<Tile, kRows, kPanels>(k, at, panels == kPanels ? last_columns : kColumns, add,
                                        end);
     at.panel += kPanels * at.panel_step;
     at.c += kPanels * kColumns;
     if (end.bias) end.bias += kPanels * kColumns;
   }
   if constexpr (kPanels > 1) {
-    if (panels > 0) MultiplyFew<Tile, kRows, 1>(k, at, panels, last_columns, end);
+    if (panels > 0) MultiplyBeside<Tile, kRows, 1>(k, at, panels, last_columns, add, end);
   }
 }
 
-// Rows [0, m) of one chain each, panel by panel.
+// Few rows, which are read as they lie: sums of `depth` at a time.
 template <class Tile>
-DYGRAPH_INLINE void MultiplyWhole(int64_t m, int64_t k, Spot at, int64_t panels,
-                                  int64_t last_columns, ProductEnd end) {
+DYGRAPH_INLINE void MultiplyFew(int64_t m, int64_t k, int64_t depth, Spot at, int64_t panels,
+                                int64_t last_columns, ProductEnd end) {
   constexpr int64_t kColumns = tile::kColumnsOf<float, Tile>;
   at.a_column = 1;  // known where the loops are compiled
-  if (m == 1) return MultiplyFew<Tile, 1, 4>(k, at, panels, last_columns, end);
-  if (m == 2) return MultiplyFew<Tile, 2, 2>(k, at, panels, last_columns, end);
-  if (m == 3) return MultiplyFew<Tile, 3, 2>(k, at, panels, last_columns, end);
+  if (m <= 3) {
+    for (int64_t p = 0; p < k; p += depth) {
+      const ProductEnd then = p + depth < k ? ProductEnd() : end;
+      const int64_t np = std::min(depth, k - p);
+      if (m == 1) MultiplyBeside<Tile, 1, 4>(np, at, panels, last_columns, p > 0, then);
+      if (m == 2) MultiplyBeside<Tile, 2, 2>(np, at, panels, last_columns, p > 0, then);
+      if (m == 3) MultiplyBeside<Tile, 3, 2>(np, at, panels, last_columns, p > 0, then);
+      at.a += np;
+      at.panel += np * kColumns;
+    }
+    return;
+  }
   const int64_t tiles = (m + Tile::kRows - 1) / Tile::kRows;
   for (int64_t j = 0; j < panels; ++j) {
     const int64_t columns = j + 1 == panels ? last_columns : kColumns;
-    for (int64_t t = 0; t < tiles; ++t) {  // of nearly one height
-      const int64_t r = m * t / tiles;
-      Spot here = at;
-      here.a += r * at.a_row;
-      here.c += r * at.ldc;
-      MultiplyRows<Tile, Tile::kRows>(m * (t + 1) / tiles - r, k, here, columns, false, end);
+    for (int64_t p = 0; p < k; p += depth) {
+      const ProductEnd then = p + depth < k ? ProductEnd() : end;
+      for (int64_t t = 0; t < tiles; ++t) {  // of nearly one height
+        const int64_t r = m * t / tiles;
+        Spot here = at;
+        here.a += r * at.a_row + p;
+        here.panel += p * kColumns;
+        here.c += r * at.ldc;
+        MultiplyRows<Tile, Tile::kRows>(m * (t + 1) / tiles - r, std::min(depth, k - p), here,
+                                        columns, p > 0, then);
+      }
     }
     at.panel += at.panel_step;
     at.c += kColumns;
@@ -245,8 +260,9 @@ void PackedMatrix::Unpack(const float* packed, float* b) const {
 
 void PackedMatrix::Multiply(const float* packed, int64_t m, const float* a, SumOrder order,
                             const ProductEnd& end, float* c) const {
-  const bool in_parts = k_ > kSumDepth ? order == SumOrder::kParts : m > kWholeRows;
-  const int64_t blocks = in_parts ? (m + kBlockRows - 1) / kBlockRows : 1;
+  const int64_t depth = order == SumOrder::kParts ? std::min(k_, kSumDepth) : k_;
+  const bool packs = m > kFewRows && panels_ >= kPacksFrom && depth <= kSumDepth;
+  const int64_t blocks = (m + kBlockRows - 1) / kBlockRows;
   // Columns are cut where rows do not give each thread its piece.
   const int64_t volume = std::max(m, kLeastRows) * n_ * k_ / kThreadVolume;
   const int64_t threads = std::clamp<int64_t>(volume, 1, NumThreads());
@@ -261,16 +277,16 @@ void PackedMatrix::Multiply(const float* packed, int64_t m, const float* a, SumO
                   k_ * columns_,     c + r * n_ + first * columns_,
                   n_};
     const ProductEnd then{end.bias ? end.bias + first * columns_ : nullptr, end.relu};
-    const size_t room = in_parts ? (rows + 32) * std::min(k_, kSumDepth) * sizeof(float) : 0;
+    const size_t room = packs ? (rows + 32) * depth * sizeof(float) : 0;
     Scratch pack(CPUPlace(), room);
     const int64_t k = k_;
     float* a_pack = pack.as<float>();
     tile::WithTile(level_, [=](auto kind) __attribute__((always_inline)) {
       using Tile = decltype(kind);
-      if (in_parts) {
+      if (packs) {
         MultiplyParts<Tile>(rows, k, at, last - first, last_columns, then, a_pack);
       } else {
-        MultiplyWhole<Tile>(rows, k, at, last - first, last_columns, then);
+        MultiplyFew<Tile>(rows, k, depth, at, last - first, last_columns, then);
       }
     });
   });

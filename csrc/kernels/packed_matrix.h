@@ -14,6 +14,9 @@ enum class SumOrder : char {
   kParts,  // so in each kSumDepth of them, and these sums one after the other
 };
 constexpr int64_t kSumDepth = 256;
+// Of the float32 product [m, k] [k, n] as MatMul computes it.
+SumOrder OrderOfSums(int64_t m, int64_t n, int64_t k);
+SumOrder GemmOrder(int64_t m, int64_t n, int64_t k);  // the same of Gemm
 
 // What follows the sums, each step rounded.
 struct ProductEnd {
@@ -30,7 +33,8 @@ class PackedMatrix {
   void Pack(const float* b, float* packed) const;
   void Unpack(const float* packed, float* b) const;
 
-  // c [m, n] = end(a [m, k] b): the bits of MatMul where that sums in this order, kWhole or kParts.
+  // c [m, n] = end(a [m, k] b): the bits of MatMul where it sums in this order,
+  // kWhole or kParts.
   void Multiply(const float* packed, int64_t m, const float* a, SumOrder order,
                 const ProductEnd& end, float* c) const;
 
