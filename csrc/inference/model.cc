@@ -131,7 +131,8 @@ std::shared_ptr<const Model> Model::Make(const Options& options, const Fill& fil
   }
   model->program_ = std::move(loaded);
   // With the same bits, and not a part of the model.
-  const auto runs = program::ApplyPass("fuse_fc", model->program_, {}, model->scope_);
+  const auto runs = program::ApplyPass("fuse_fc", model->program_, {{"as_declared", true}},
+                                       model->scope_);
   model->prepared_ = std::make_unique<program::PreparedProgram>(runs, model->scope_, feeds, fetches,
                                                                 CPUPlace());
   model->prepared_->PlanMemory();
