@@ -210,12 +210,18 @@ DYGRAPH_INLINE void MultiplyParts(int64_t m, int64_t k, const Spot& at, int64_t 
       const int64_t columns = j + 1 == panels ? last_columns : kColumns;
       ProductEnd then;
       if (is_last) then = {end.bias ? end.bias + j * kColumns : nullptr, end.relu};
+      // What is read next, asked for while this panel is in use.
+      const float* next = j + 1 < panels ? at.panel + (j + 1) * at.panel_step + p0 * kColumns
+                                         : at.panel + (p0 + np) * kColumns;
+      const int64_t ahead = j + 1 < panels || !is_last ? np * kColumns : 0;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t r = m * t / tiles, rows = m * (t + 1) / tiles - r;
         Spot here{a_pack + t * kRows * np, 1, kRows,
                   at.panel + j * at.panel_step + p0 * kColumns, 0,
                   at.c + r * at.ldc + j * kColumns, at.ldc};
         for (int64_t i = 0; i < rows; ++i) __builtin_prefetch(here.c + i * at.ldc, 1);
+        for (int64_t q = ahead * t / tiles / 16 * 16; q < ahead * (t + 1) / tiles; q += 16)
+          __builtin_prefetch(next + q, 0, 2);
         MultiplyRows<Tile, kRows>(rows, np, here, columns, p0 > 0, then);
       }
     }
