@@ -61,10 +61,9 @@ class TestGroups(Case):
 
 
 def of(x, filters, bias=None, residual=None, **attrs):
-    arrays = [None if v is None else dygraph.to_variable(v) for v in (bias, residual)]
-    return ops.conv2d_fusion(
-        dygraph.to_variable(x), dygraph.to_variable(filters), arrays[0], arrays[1], **attrs
-    )
+    given = {"bias": bias, "residual_data": residual}
+    given = {k: dygraph.to_variable(v) for k, v in given.items() if v is not None}
+    return ops.conv2d_fusion(dygraph.to_variable(x), dygraph.to_variable(filters), **given, **attrs)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_winograd(x_shape, m, paddings, threads):
     bias = r.standard_normal(m).astype("float32")
     sums = convolution(x, filters, paddings=paddings)
     residual = r.standard_normal(sums.shape).astype("float32")
-    before = dygraph.get_num_threads()
+    before = dygraph.num_threads()
     dygraph.set_num_threads(threads)
     try:
         plain = of(x, filters, paddings=list(paddings), activation="identity")
