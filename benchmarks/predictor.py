@@ -3,7 +3,7 @@
     python benchmarks/predictor.py [rounds [network ...]]
 
 Both sides get the same weights and are called from Python with an array. ResNet-50 runs with
-batch_norm folded into its weights (`static.fold_inference`). Then what a C program sees: one call
+batch_norm folded into its weights (`static.fold_inference`) and the pass `fuse_convolution`. Then what a C program sees: one call
 of the C interface, the time from the start of a process to the first answer of a LeNet, and the
 sizes of the libraries that a program is shipped with.
 """
@@ -79,7 +79,8 @@ def ours():
         from dygraph.inference import Predictor
 
         with tempfile.TemporaryDirectory() as folder:
-            predictor = Predictor(saved(name, folder))
+            passes = ["fuse_convolution"] if name == "ResNet-50" else []
+            predictor = Predictor(saved(name, folder), passes=passes)
         feed = {"x": networks.data(programs.of_batch(name, batch))[0]}
         return repeated(lambda: predictor.run(feed), lambda: predictor.run(feed)[0])
 

@@ -160,6 +160,7 @@ class PreparedProgram {
   void Release(const PlanOp& op, Frame& frame) const;
   void NoteTerms(const PlanOp& op, Frame& frame) const;
   void RunKept(const PlanOp& op, Bound& bound) const;
+  Value WeightFor(const PlanOp& op, const Bound& bound, const Kernel& kernel) const;
   void ReleasePages();
   bool CanPlan(const Frame& frame) const;
   bool IsStep(size_t i) const;

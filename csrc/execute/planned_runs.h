@@ -34,6 +34,7 @@ struct PlannedRun {
     std::vector<Ref<Storage>> ended;                // such parts of the arena that it reads last
     double seconds = 0;                             // of the noting run
     std::vector<std::pair<int, Form>> asks;         // inputs by slot that may be of another form
+    Form weight;                                    // of that which may be kept in another form
     std::vector<std::pair<int, Form>> fresh;        // outputs that get memory of their own
     std::vector<std::pair<int, Form>> bare;         // outputs that the kernel gives memory
     std::vector<std::pair<int, const void*>> made;  // planned outputs, and where they lie

@@ -9,7 +9,8 @@ namespace dygraph::program {
 // The call gets the weight, or its shape where the form alone is kept and the kernel takes it.
 void PreparedProgram::RunKept(const PlanOp& op, Bound& bound) const {
   Call& call = bound.call;
-  if (!bound.weight) return dygraph::Run(call);
+  auto run = [&] { bound.noting ? RunNoting(call, bound.noting) : dygraph::Run(call); };
+  if (!bound.weight) return run();
   {
     Value weight = bound.weight->Held();
     call.in.flat_at(op.weight) = &weight;
@@ -24,9 +25,17 @@ void PreparedProgram::RunKept(const PlanOp& op, Bound& bound) const {
       }
       if (!suits) weight = bound.weight->Get();
     }
-    dygraph::Run(call);
+    run();
   }
   if (size_t bytes = bound.weight->GiveUp(op.kept.get())) given_up_ += bytes;
+}
+
+// The same for a call that needs this kernel alone.
+Value PreparedProgram::WeightFor(const PlanOp& op, const Bound& bound, const Kernel& kernel) const {
+  Value weight = bound.weight->Held();
+  if (!weight.is_tensor() || weight.tensor().has_data()) return weight;
+  std::shared_ptr<const KeptForm::Form> form = op.kept->Find(weight.tensor());
+  return form && form->library() == kernel.key.library ? weight : bound.weight->Get();
 }
 
 // A run that gave weights up, the first one as a rule, left the places of those that could not be

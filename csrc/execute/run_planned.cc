@@ -8,6 +8,7 @@
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/onednn.h"
+#include "platform/run_limit.h"
 #include "platform/threads.h"
 #include "program/op_binding.h"
 #include "run/interpreter.h"
@@ -65,8 +66,8 @@ bool PreparedProgram::CanPlan(const Frame& frame) const {
 // Whether the operator is one that may be settled.
 bool PreparedProgram::IsStep(size_t i) const {
   const PlanOp& op = plan_.ops[i];
-  if (op.control || !op.parts.empty() || op.as_end || op.kept || op.lenient || op.terms ||
-      !op.open.empty() || EndsValues(op) || (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
+  if (op.control || !op.parts.empty() || op.as_end || op.lenient || op.terms || !op.open.empty() ||
+      EndsValues(op) || (i + 1 < plan_.ops.size() && plan_.ops[i + 1].as_end))
     return false;
   // What outlives the run is made aside, and nothing else is.
   size_t lasting = 0;
@@ -192,9 +193,14 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       PlannedRun::Step& step = run.steps[i];
       const bool apt = IsStep(i);
       if (apt) {
-        for (int in : op.in) {
-          if (in >= 0 && frame.values[in]->is_tensor())
+        for (size_t k = 0; k < op.in.size(); ++k) {
+          const int in = op.in[k];
+          if (in < 0 || !frame.values[in]->is_tensor()) continue;
+          if (static_cast<int>(k) == op.weight) {
+            step.weight = Form(frame.calls[i].weight->Held().tensor());
+          } else {
             step.asks.emplace_back(in, Form(frame.values[in]->tensor()));
+          }
         }
       }
       {
@@ -208,6 +214,7 @@ void PreparedProgram::NoteForms(PlannedRun& run, Frame& frame, RandomStreams ran
       Release(op, frame);
     }
     if (void (*check)() = Interpreter().check_signals) check();
+    CheckRun();
   }
   FindPlanned(run);
   FindSegments(run, frame);
@@ -461,20 +468,26 @@ bool PreparedProgram::RunStep(const PlannedRun& run, size_t i, Frame& frame, Ran
   const PlannedRun::Step& step = run.steps[i];
   Bound& bound = frame.calls[i];
   *from = i;
-  if (!step.plain) {
-    for (const auto& [slot, form] : step.asks) {
-      if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
-    }
-    Prepare(run, i, frame, random);
+  for (const auto& [slot, form] : step.asks) {
+    if (__builtin_expect(!form.Fits(*frame.values[slot]), 0)) return false;
   }
+  const PlanOp& op = plan_.ops[i];
+  Value weight;
+  if (bound.weight) {
+    weight = WeightFor(op, bound, *step.call.kernel);
+    if (!weight.is_tensor() || weight.dims() != step.weight.dims ||
+        weight.tensor().dtype() != step.weight.dtype || weight.tensor().lod())
+      return false;
+  }
+  if (!step.plain) Prepare(run, i, frame, random);
   if (step.call.elements >= kUnlocks || step.call.transforms) {  // the last run left copies there
     for (size_t k = 0; k < bound.in.size(); ++k)
       bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   }
+  if (bound.weight) bound.call.in.flat_at(op.weight) = &weight;
   try {
     RunSettled(bound.call, step.call, HostContext());
   } catch (Error& e) {
-    const PlanOp& op = plan_.ops[i];
     e.Append(PositionText(*op.desc, op.position, op.block));
     throw;
   }
@@ -528,6 +541,7 @@ void PreparedProgram::RunSteps(PlannedRun& run, Frame& frame, RandomStreams rand
       return RunOps({plan_.ops, frame.calls, from, count}, frame, random);
     }
     if (check_signals && (checks || ++unchecked % kStepsPerSignalCheck == 0)) check_signals();
+    CheckRun();
   }
   for (const std::vector<int>* slots :
        {&plan_.fetches, static_cast<const std::vector<int>*>(&run.lasting)}) {

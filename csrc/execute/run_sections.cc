@@ -137,7 +137,8 @@ void PreparedProgram::FindSections(PlannedRun& run) const {
     size_t end = i;
     while (end < plan_.ops.size() && end - i < kMostSteps && run.steps[end].settled &&
            !run.in_segment[end] && !run.steps[end].call.transforms &&
-           plan_.ops[end].staged.empty() && !IsOrdered(plan_.ops[end]))
+           plan_.ops[end].staged.empty() && plan_.ops[end].weight < 0 &&
+           !IsOrdered(plan_.ops[end]))
       ++end;
     if (end - i < 2) {
       i = std::max(end, i + 1);

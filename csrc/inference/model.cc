@@ -130,8 +130,12 @@ std::shared_ptr<const Model> Model::Make(const Options& options, const Fill& fil
     loaded = program::ApplyPass(pass, loaded, given, model->scope_);
   }
   model->program_ = std::move(loaded);
-  model->prepared_ = std::make_unique<program::PreparedProgram>(model->program_, model->scope_,
-                                                                feeds, fetches, CPUPlace());
+  // With the same bits, and not a part of the model.
+  const auto runs = program::ApplyPass("fuse_fc", model->program_, {{"as_declared", true}},
+                                       model->scope_);
+  model->prepared_ = std::make_unique<program::PreparedProgram>(runs, model->scope_, feeds, fetches,
+                                                                CPUPlace());
+  model->prepared_->PlanMemory();
   for (const std::string& name : feeds) model->inputs_.push_back(PortOf(*model->program_, name));
   for (const std::string& name : fetches) model->outputs_.push_back(PortOf(*model->program_, name));
   return model;

@@ -1,11 +1,13 @@
-// Three ways, chosen by shape alone: register tiles straight from the operands (tiny products, few
-// rows), dot products (matrix times vector along rows), and packed panels for the rest. Tiles are
-// GCC vectors, one kernel per instruction set. Products are cut over m and n only.
+// Four ways, chosen by shape alone: register tiles straight from the operands (tiny products, one
+// row), strips of columns (few rows), dot products (matrix times vector along rows), and packed
+// panels for the rest. Tiles are GCC vectors, one kernel per instruction set. Products are cut over
+// m and n only.
 #include "kernels/gemm.h"
 
 #include <algorithm>
 
 #include "kernels/gemm_tile.h"
+#include "kernels/packed_matrix.h"
 #include "kernels/parallel.h"
 #include "memory/memory.h"
 #include "platform/interrupt.h"
@@ -21,14 +23,17 @@ using tile::VecOf;
 
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
-constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+constexpr int64_t kDepth = kSumDepth, kBlockRows = 192, kSlab = 2048;
 // With one block of a: columns of b that are packed and used before the next, rows read at a time.
 constexpr int64_t kShortSlab = 64, kShortRowsRead = 16;
 constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
 constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
 constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
 constexpr int64_t kThreadVolume = 1 << 20;       // m n k worth a thread
+constexpr int64_t kStripVolume = 1 << 18;        // the same of products with few rows
 constexpr int64_t kLongVolume = 64;              // of these, worth pieces of their own
+
+constexpr int64_t kFewRows = 24;                 // below, packing b takes longer than the product
 
 template <class T>
 struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
@@ -70,6 +75,56 @@ DYGRAPH_INLINE void DirectRows(int64_t i, int64_t m, int64_t n, int64_t k, T alp
   }
   if constexpr (kRows > 1) {
     if (i < m) DirectRows<T, kBytes, kRows / 2>(i, m, n, k, alpha, a, b, b_row, beta, c, ldc);
+  }
+}
+
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void StripTile(int64_t rows, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+                              int64_t ldb, T beta, T* c, int64_t ldc) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) {
+      return StripTile<T, kBytes, kRows - 1, kVecs>(rows, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    }
+  }
+  DirectTile<T, kBytes, kRows, kVecs>(k, alpha, Operand<T>{a, lda, 1}, 0, b, ldb, beta, c, ldc);
+}
+
+// All rows for some columns, then for the next ones: so b is read from memory once.
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void Strips(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+                           const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  constexpr int64_t kStep = kVecs * kBytes / static_cast<int>(sizeof(T));
+  const int64_t tiles = (m + kRows - 1) / kRows;
+  for (; n >= kStep; n -= kStep, b += kStep, c += kStep) {
+    for (int64_t t = 0; t < tiles; ++t) {  // of nearly one height
+      const int64_t r = m * t / tiles;
+      StripTile<T, kBytes, kRows, kVecs>(m * (t + 1) / tiles - r, k, alpha, a + r * lda, lda, b,
+                                         ldb, beta, c + r * ldc, ldc);
+    }
+  }
+  if (n == 0) return;
+  if constexpr (kVecs == 3) {
+    Strips<T, kBytes, 6, 2>(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  } else if constexpr (kVecs > 1) {
+    Strips<T, kBytes, kRows, kVecs / 2>(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  } else if constexpr (kBytes > static_cast<int>(sizeof(T))) {
+    Strips<T, kBytes / 2, kRows, 1>(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
+}
+
+// The sums of Packed(), in its order.
+template <class T, int kBytes>
+DYGRAPH_INLINE void FewRowsStrips(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+                                  const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  for (int64_t p = 0; p < k; p += kDepth, beta = T(1)) {
+    const int64_t np = std::min(kDepth, k - p);
+    if (m <= 2) {
+      Strips<T, kBytes, 2, 4>(m, n, np, alpha, a + p, lda, b + p * ldb, ldb, beta, c, ldc);
+    } else if (m <= 4 || m == 7 || m == 8) {
+      Strips<T, kBytes, 4, 3>(m, n, np, alpha, a + p, lda, b + p * ldb, ldb, beta, c, ldc);
+    } else {
+      Strips<T, kBytes, 6, 2>(m, n, np, alpha, a + p, lda, b + p * ldb, ldb, beta, c, ldc);
+    }
   }
 }
 
@@ -247,7 +302,31 @@ void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T*
                 T beta, T* c, int64_t ldc) {
   InTile([=](auto tile) __attribute__((always_inline)) {
     using Tile = decltype(tile);
-    DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
+    if (a.column == 1) {  // known to the loops, which are twice as fast for it
+      const Operand<T> rows{a.x, a.row, 1};
+      DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, rows, b, b_row, beta, c,
+                                                     ldc);
+    } else {
+      DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
+    }
+  });
+}
+
+template <class T>
+void GemmStrips(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+                int64_t ldb, T beta, T* c, int64_t ldc) {
+  constexpr int64_t kUnit = 96;  // columns, a multiple of every strip
+  const int64_t units = (n + kUnit - 1) / kUnit;
+  const int64_t pieces = std::min({m * n * k / kStripVolume, int64_t{NumThreads()}, units});
+  auto some = [=](int64_t begin, int64_t end) {
+    InTile([=](auto tile) __attribute__((always_inline)) {
+      FewRowsStrips<T, decltype(tile)::kBytes>(m, end - begin, k, alpha, a, lda, b + begin, ldb,
+                                               beta, c + begin, ldc);
+    });
+  };
+  if (pieces <= 1) return some(0, n);
+  ParallelBlocks(pieces, [&](int64_t i) {
+    some(units * i / pieces * kUnit, std::min(units * (i + 1) / pieces * kUnit, n));
   });
 }
 
@@ -327,6 +406,17 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
 
 }  // namespace
 
+namespace {
+inline bool IsTiny(int64_t m, int64_t n, int64_t k) {
+  return m * n * k <= kDirectVolume && k * n <= kSmallOperand;
+}
+}  // namespace
+
+SumOrder GemmOrder(int64_t m, int64_t n, int64_t k) {
+  if (n < 2 || k < 1) return SumOrder::kOther;
+  return m == 1 || IsTiny(m, n, k) ? SumOrder::kWhole : SumOrder::kParts;
+}
+
 template <class T>
 void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
           const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
@@ -343,7 +433,7 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   if (n == 1 && ldc == 1) {  // the transposed product has one row: its b is a
     return GemmDirect(int64_t{1}, m, k, alpha, Operand<T>{b, 0, y.row}, a, lda, beta, c, m);
   }
-  bool tiny = m * n * k <= kDirectVolume && k * n <= kSmallOperand;
+  const bool tiny = IsTiny(m, n, k);
   if (!tb && (tiny || m == 1)) {
     if (m > 1 || n * k <= kThreadVolume / 8)
       return GemmDirect(m, n, k, alpha, x, b, ldb, beta, c, ldc);
@@ -355,6 +445,7 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
     return;
   }
   if (tiny) return GemmTurned(m, n, k, alpha, x, b, ldb, beta, c, ldc);
+  if (!ta && !tb && m < kFewRows) return GemmStrips(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   GemmPacked(m, n, k, alpha, x, y, beta, c, ldc);
 }
 

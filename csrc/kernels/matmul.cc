@@ -6,6 +6,7 @@
 
 #include "base/flags.h"
 #include "kernels/gemm.h"
+#include "kernels/packed_matrix.h"
 #include "kernels/packed_weights.h"
 #include "kernels/product_choice.h"
 #include "kernels/simd.h"
@@ -51,6 +52,12 @@ Product ChooseProduct(int level, bool ta, bool tb, int64_t m, int64_t n, int64_t
   const char* table = kTables[level >= 4 ? 2 : level >= 3 ? 1 : 0];
   return static_cast<Product>(table[orientation * kOrientation + ClassOf(m) * kLine +
                                     ClassOf(n) * kWord + ClassOf(k)]);
+}
+
+SumOrder OrderOfSums(int64_t m, int64_t n, int64_t k) {
+  const bool whole = m > 1 && n > 1 && k > 0;
+  const Product product = whole ? ChooseProduct(CpuLevel(), false, false, m, n, k) : Product::kOwn;
+  return product == Product::kLibrary ? SumOrder::kOther : GemmOrder(m, n, k);
 }
 
 template <class T>

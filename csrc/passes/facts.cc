@@ -26,6 +26,10 @@ void Facts::Begin(int v) {
 
 void Facts::Infer(int n) {
   const BlockGraph::Node& node = graph_.node(n);
+  if (IsFeed(node.desc())) {  // what is fed is checked against its description
+    for (int v : node.outputs) Begin(v);
+    return;
+  }
   if (node.body != kNone || !node.hidden_inputs.empty() || node.outputs.empty()) return;
   std::unordered_map<std::string, int> inputs, outputs;
   bool sized = true, one_typed = node.inputs.empty(), all_typed = true;

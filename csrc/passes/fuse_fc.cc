@@ -10,7 +10,8 @@ namespace {
 
 class Fuser {
  public:
-  explicit Fuser(BlockGraph& graph) : graph_(graph), facts_(graph) {}
+  Fuser(BlockGraph& graph, bool as_declared)
+      : graph_(graph), facts_(graph), as_declared_(as_declared) {}
 
   void Run() {
     for (size_t n = 0; n < graph_.nodes().size(); ++n) {
@@ -36,7 +37,10 @@ class Fuser {
       return;
     const int x = graph_.Input(mul, "X"), w = graph_.Input(mul, "Y");
     if (x == kNone || w == kNone) return;
-    const DType dtype = facts_.dtype(x);
+    DType dtype = facts_.dtype(x);
+    if (as_declared_ && dtype == DType::kUnset && graph_.version(w).var &&
+        graph_.version(w).number == 0)
+      dtype = ElementType(graph_.version(w).var->desc());
     if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return;
     // The operator checks these sizes in a run, so that another weight raises.
     const auto *matrix = DeclaredSizes(graph_.version(w).var),
@@ -74,11 +78,12 @@ class Fuser {
 
   BlockGraph& graph_;
   Facts facts_;
+  bool as_declared_;
 };
 
 void FuseFc(PassCall& call) {
   Graph graph(&call.program(), call.option<std::vector<std::string>>("keep"));
-  for (BlockGraph& block : graph.blocks()) Fuser(block).Run();
+  for (BlockGraph& block : graph.blocks()) Fuser(block, call.option<bool>("as_declared")).Run();
   graph.Write();
 }
 
@@ -87,6 +92,7 @@ void DefineFuseFc(PassDef& pass) {
           "A product with a weight, the bias behind it and relu become the operator fc, with the "
           "same bits. For inference: what a backward pass reads stays.")
       .Option("keep", std::vector<std::string>(), "variables that are fetched")
+      .Option("as_declared", false, "weights have the types that the program says, as when loaded")
       .Run(FuseFc);
 }
 

@@ -258,7 +258,7 @@ bool IsSettled(const Call& call, const std::vector<Value>& promised) {
 void RunNoting(Call& call, SettledCall* settled) {
   settled->kernel = nullptr;
   const OpInfo& op = *call.op;
-  bool apt = watch::Switches() == 0 && op.shape_rule && !call.kept && !call.epilogue && !call.queue;
+  bool apt = watch::Switches() == 0 && op.shape_rule && !call.epilogue && !call.queue;
   for (const Value* v : call.in.flat()) apt = apt && (!v || (v->is_tensor() && !v->tensor().lod()));
   if (!apt) return Run(call);
   try {

@@ -208,3 +208,28 @@ def test_the_page_lists_the_passes_and_runs():
     assert tuple(listed[: len(passes.DEFAULT)]) == passes.DEFAULT
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(code, {})
+
+
+# fuse_convolution ---------------------------------------------------------------------------------
+
+
+def folded(x, act="relu", **sizes):
+    return layers.conv2d(x, 32, 3, act=act, **{"padding": 1, **sizes})
+
+
+@pytest.mark.parametrize("act", ["relu", None])
+@pytest.mark.parametrize("sizes", [{}, {"padding": [0, 2]}])
+def test_convolutions_by_winograd(act, sizes):
+    net = described(lambda x: folded(x, act, **sizes), (2, 16, 9, 12))
+    types, want, got = before_and_after("fuse_convolution", *net)
+    assert types == ["conv2d_fusion"]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"stride": 2}, {"dilation": 2}, {"groups": 2}, {"bias_attr": False}]
+)
+def test_other_convolutions_stay(sizes):
+    net = described(lambda x: folded(x, **sizes), (2, 16, 9, 12))
+    types, want, got = before_and_after("fuse_convolution", *net)
+    assert "conv2d_fusion" not in types and got.tobytes() == want.tobytes()

@@ -88,7 +88,9 @@ inline std::vector<Piece> CutChannels(const Geometry& g, int64_t parts) {
 
 // For the outputs.
 inline std::vector<Piece> CutForward(const Geometry& g) {
-  const int64_t wanted = WantedPieces(g), rows = g.h.Out();
+  constexpr int64_t kWorthTwo = 1 << 20;  // of several images, which need no other cut
+  const bool two = g.n > 1 && ImageWork(g) * g.n >= kWorthTwo;
+  const int64_t wanted = std::max<int64_t>(WantedPieces(g), two ? 2 : 1), rows = g.h.Out();
   if (g.n >= wanted) return CutImages(g, wanted);
   if (const int64_t parts = ChannelParts(g, wanted); parts > 1) return CutChannels(g, parts);
   const int64_t parts = RowParts(g, wanted, rows);
