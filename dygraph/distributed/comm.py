@@ -8,7 +8,7 @@ from dygraph import _core
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
 from dygraph.distributed import packets
-from dygraph.distributed.works import Work, wait_for
+from dygraph.distributed.works import Limit, Work, wait_for
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -65,7 +65,8 @@ class Comm(Shown):
     """
 
     def __init__(self, transport, timeout=None):
-        self._transport, self._timeout = transport, timeout
+        self._transport, self._timeout = transport, Limit(timeout, transport)
+        self.unfinished = 0  # calls of all ranks that have begun here
         self.rank, self.size, self.backend = transport.rank, transport.size, transport.name
 
     def __repr__(self):
@@ -361,7 +362,7 @@ class Comm(Shown):
         1
         """
         self._agree("duplicate")
-        return Comm(self._transport.duplicate(), self._timeout)
+        return Comm(self._transport.duplicate(), self._timeout.seconds)
 
     def split(self, color, key=None):
         """The Comm of the ranks that give the same `color`, in the order of `key`. Collective.
@@ -380,7 +381,7 @@ class Comm(Shown):
         color = check.integer(color, "split: color", 0)
         key = self.rank if key is None else check.integer(key, "split: key")
         self._agree("split")
-        return Comm(self._transport.split(color, key), self._timeout)
+        return Comm(self._transport.split(color, key), self._timeout.seconds)
 
     def abort(self, text, code=1):
         """End all processes of the job at once, with a text on this rank's standard error."""
@@ -426,10 +427,12 @@ class Comm(Shown):
         number = zlib.crc32(signature.encode())
         pair = np.array([number, -number], "int64")
         arrived = self._transport.start_reduce(pair, "max")
+        self.unfinished += 1
 
         def ready():
             if not arrived():
                 return False
+            self.unfinished -= 1
             if pair[0] != -pair[1]:
                 self._disagree(signature)
             return True

@@ -3,14 +3,16 @@
 import os
 
 from dygraph.core import check
+from dygraph.distributed import ending
 from dygraph.distributed.comm import Comm
 from dygraph.errors import MissingFileError, PreconditionNotMetError
 
 __all__ = ["init", "world"]
 
-# What launchers set: the number of ranks, and variables that show that a job started this process.
+# The number of ranks, as launchers tell it. SLURM_NTASKS is left out: a batch script has it too.
 _SIZES = (
-    "DYGRAPH_WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PADDLE_TRAINERS_NUM", "WORLD_SIZE",
+    "DYGRAPH_WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
+    "PADDLE_TRAINERS_NUM", "WORLD_SIZE",
 )  # fmt: skip
 _world = None
 
@@ -23,7 +25,8 @@ def init(backend=None, *, timeout=None):
     backend : {"mpi", "nccl", "local"}, optional
         None: "mpi" if a launcher started more than this process, else "local".
     timeout : float, optional
-        Seconds that a call may wait for another rank; None: no limit.
+        Seconds that a call may wait for another rank; None: no limit, or that of the launcher
+        (``run --timeout``).
 
     Returns
     -------
@@ -50,14 +53,20 @@ def init(backend=None, *, timeout=None):
         backend = _world.backend if _world else ("mpi" if asked_size() > 1 else "local")
     check.choice(backend, ("mpi", "nccl", "local"), "init: backend")
     if _world is None:
+        if timeout is None and os.environ.get("DYGRAPH_TIMEOUT"):
+            timeout = check.number(float(os.environ["DYGRAPH_TIMEOUT"]), "DYGRAPH_TIMEOUT", 0)
         _world = Comm(_transport(backend), timeout)
+        if _world.size > 1:
+            _world._transport.limit(timeout)
+            ending.guard(_world)
     elif _world.backend != backend:
         raise PreconditionNotMetError(
             f"init: a process has one world; it was made with backend '{_world.backend}', "
             f"got '{backend}'"
         )
     elif timeout is not None:
-        _world._timeout = timeout
+        _world._timeout.seconds = timeout
+        _world._transport.limit(timeout)
     return _world
 
 
@@ -95,8 +104,9 @@ def _transport(backend):
     if found.size != asked and (asked > 1 or "DYGRAPH_WORLD_SIZE" in os.environ):
         raise PreconditionNotMetError(
             f"init: the launcher was asked for {asked} processes, but {backend} sees {found.size}: "
-            "the processes do not know of each other. Use the mpiexec of the MPI that mpi4py is "
-            "built for: python -m dygraph.distributed.run -n 4 train.py"
+            "the processes do not know of each other. Start them with the mpiexec of the MPI that "
+            "mpi4py uses (python -m dygraph.distributed.run -n 4 train.py finds it), or with "
+            "srun --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)"
         )
     return found
 
@@ -109,6 +119,6 @@ def _mpi():
     except (ImportError, RuntimeError) as error:
         raise MissingFileError(
             f"init: backend 'mpi' needs mpi4py and an MPI library, got: {error}. "
-            "pip install 'dygraph[mpi]' brings both"
+            "pip install 'dygraph-autograd[mpi]' brings both"
         ) from None
     return Mpi(MPI, MPI.COMM_WORLD)

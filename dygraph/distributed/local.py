@@ -49,6 +49,15 @@ class Local:
         _, head, data = message
         return packets.opened(packets.read_header(head, 0), np.frombuffer(data, "uint8").copy())
 
+    def limit(self, seconds):
+        pass
+
+    def answer(self, what):
+        pass
+
+    def places(self, what):
+        return ["there is no other rank, and this one waits"]
+
     def duplicate(self):
         return Local()
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from dygraph.distributed import packets
+from dygraph.distributed.watch import Watch
 
 __all__ = ["Mpi"]
 
@@ -22,8 +23,11 @@ class Mpi:
 
     name = "mpi"
 
-    def __init__(self, MPI, comm):
+    def __init__(self, MPI, comm, watch=None):
         self._mpi, self._comm, self._data = MPI, comm.Dup(), comm.Dup()
+        self._watch = watch or Watch(MPI, comm)
+        for name in ("start_reduce", "broadcast", "gather", "reduce_scatter", "receive"):
+            setattr(self, name, self._watch.inside(getattr(self, name)))
         self._ops = {"sum": MPI.SUM, "prod": MPI.PROD, "max": MPI.MAX, "min": MPI.MIN}
         self.rank, self.size = comm.rank, comm.size
         self._tags = itertools.count()
@@ -143,20 +147,35 @@ class Mpi:
 
     # The group
 
+    def limit(self, seconds):
+        self._watch.limit(seconds)
+
+    def answer(self, what):
+        self._watch.answer(what)
+
+    def places(self, what):
+        """Where the other ranks are, a line each."""
+        return [
+            f"rank {rank}: " + (f"waits in {text}" if text else "does not wait in any call")
+            for rank, text in self._watch.places(self._comm.group, what).items()
+        ]
+
     def duplicate(self):
-        return Mpi(self._mpi, self._comm)
+        return Mpi(self._mpi, self._comm, self._watch)
 
     def split(self, color, key):
         part = self._comm.Split(color, key)
         try:
-            return Mpi(self._mpi, part)
+            return Mpi(self._mpi, part, self._watch)
         finally:
             part.Free()
 
     def abort(self, text, code):
-        print(f"rank {self.rank} of {self.size}: {text}", file=sys.stderr, flush=True)
+        world = self._mpi.COMM_WORLD  # whose numbers the launcher knows
+        sys.stdout.flush()
+        print(f"rank {world.rank} of {world.size}: {text}", file=sys.stderr, flush=True)
         time.sleep(0.05)  # mpiexec forwards the text before it ends the job
-        self._mpi.COMM_WORLD.Abort(code)
+        world.Abort(code)
 
 
 def _at_once():
