@@ -19,7 +19,7 @@ from dygraph.core.lazily import names_of as _names_of
 _NAMES = _names_of(
     {
         "dygraph.distributed.comm": "Comm Message",
-        "dygraph.distributed.works": "WaitTimeoutError Work",
+        "dygraph.distributed.works": "RankLostError WaitTimeoutError Work",
         "dygraph.distributed.job": "init world",
     }
 )

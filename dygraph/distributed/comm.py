@@ -7,7 +7,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
-from dygraph.distributed import packets
+from dygraph.distributed import ending, packets
 from dygraph.distributed.works import Limit, Work, wait_for
 from dygraph.errors import (
     ArgumentTypeError,
@@ -382,6 +382,26 @@ class Comm(Shown):
         key = self.rank if key is None else check.integer(key, "split: key")
         self._agree("split")
         return Comm(self._transport.split(color, key), self._timeout.seconds)
+
+    def shrink(self):
+        """The Comm of the ranks that are alive, after a `RankLostError`. Collective among them.
+
+        Ranks are numbered anew in the old order; this Comm is of no more use. If it is the one of
+        `init`, the new one takes its place: ``world()`` gives it. Ranks may be one step apart,
+        since a call can finish on some of them: broadcast the state of the one that is ahead.
+
+        Raises
+        ------
+        UnimplementedError
+            The MPI has no ULFM. Open MPI 5 has, if ``run --elastic`` starts the job.
+
+        >>> import dygraph
+        >>> dygraph.distributed.init("local").shrink().size
+        1
+        """
+        made = Comm(self._transport.shrink(), self._timeout.seconds)
+        ending.replace(self, made)
+        return made
 
     def abort(self, text, code=1):
         """End all processes of the job at once, with a text on this rank's standard error."""

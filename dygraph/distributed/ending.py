@@ -8,8 +8,9 @@ import traceback
 
 from dygraph.errors import DygraphError
 
-__all__ = ["guard", "note_status"]
+__all__ = ["guard", "guarded", "note_status", "replace"]
 
+_guarded = None  # the Comm of the job
 _status = 0
 _ended = False
 _OTHERS_FIRST = 0.2  # seconds
@@ -22,6 +23,18 @@ def note_status(code):
     _status = code if isinstance(code, int) else int(code is not None)
 
 
+def guarded():
+    """The Comm of the job, or None."""
+    return _guarded
+
+
+def replace(old, new):
+    """After the death of a rank `new` is the Comm of the job, if `old` was."""
+    global _guarded
+    if _guarded is old:
+        _guarded = new
+
+
 def guard(comm):
     """See to it that this process does not end alone, and does not end in silence.
 
@@ -29,21 +42,24 @@ def guard(comm):
     ranks have come to theirs; ranks that still call something then raise, and name this one.
     """
 
+    global _guarded
+
     def ended(kind, error, trace):
         if issubclass(kind, KeyboardInterrupt):
-            _end(comm, "interrupted", 130)
-        _end(comm, _text(error), 1)
+            _end("interrupted", 130)
+        _end(_text(error), 1)
 
+    _guarded = comm
     sys.excepthook = ended
-    atexit.register(_leave, comm, os.getpid())
+    atexit.register(_leave, os.getpid())
 
 
-def _end(comm, text, code):
+def _end(text, code):
     global _ended
     _ended = True
-    if comm.rank > 0:  # where all ranks raise, one text is enough
+    if _guarded.rank > 0:  # where all ranks raise, one text is enough
         time.sleep(_OTHERS_FIRST)
-    comm.abort(text, code)
+    _guarded.abort(text, code)
 
 
 def _text(error):
@@ -54,16 +70,16 @@ def _text(error):
     return "".join(lines.format()).rstrip()
 
 
-def _leave(comm, pid):
+def _leave(pid):
     if os.getpid() != pid or _ended:  # a fork; MPI's abort, which leaves through here
         return
     if _status:
-        _end(comm, f"the program ended with exit status {_status}", _status)
-    if comm.unfinished:
+        _end(f"the program ended with exit status {_status}", _status)
+    if _guarded.unfinished:
         text = "the program ended before a call that all ranks make had finished. Call its wait()"
-        _end(comm, text, 1)
+        _end(text, 1)
     try:
-        comm._timeout.seconds = None  # others may compute for long
-        comm._agree("the end of the program")
+        _guarded._timeout.seconds = None  # others may compute for long
+        _guarded._agree("the end of the program")
     except DygraphError as error:
-        _end(comm, f"{type(error).__name__}: {error}", 1)
+        _end(f"{type(error).__name__}: {error}", 1)

@@ -49,6 +49,7 @@ def init(backend=None, *, timeout=None):
     global _world
     if timeout is not None:
         timeout = check.number(timeout, "init: timeout", 0)
+    _world = ending.guarded() or _world  # after shrink
     if backend is None:
         backend = _world.backend if _world else ("mpi" if asked_size() > 1 else "local")
     check.choice(backend, ("mpi", "nccl", "local"), "init: backend")

@@ -52,6 +52,12 @@ class Local:
     def limit(self, seconds):
         pass
 
+    def lost(self, error, what):
+        return None
+
+    def shrink(self):
+        return self
+
     def answer(self, what):
         pass
 

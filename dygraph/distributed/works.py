@@ -5,7 +5,7 @@ import time
 from dygraph.errors import DygraphError
 from dygraph.inspect.shown import Shown
 
-__all__ = ["Limit", "Work", "WaitTimeoutError", "wait_for"]
+__all__ = ["Limit", "RankLostError", "WaitTimeoutError", "Work", "wait_for"]
 
 _AWAKE = 1e-4  # seconds of waiting before the first sleep
 _LONGEST_SLEEP = 1e-3
@@ -17,6 +17,15 @@ class WaitTimeoutError(DygraphError, TimeoutError):
 
     >>> import dygraph
     >>> issubclass(dygraph.distributed.WaitTimeoutError, TimeoutError)
+    True
+    """
+
+
+class RankLostError(DygraphError, ConnectionError):
+    """A rank died, and the MPI lets the others go on: `Comm.shrink` gives their Comm.
+
+    >>> import dygraph
+    >>> issubclass(dygraph.distributed.RankLostError, ConnectionError)
     True
     """
 
@@ -39,23 +48,30 @@ def wait_for(ready, what, limit):
     ------
     WaitTimeoutError
         After the seconds of `limit`, with the ranks that wait elsewhere or do not answer.
+    RankLostError
+        A rank is dead.
     """
     begin = asked = time.perf_counter()
-    while not (result := ready()):
-        now = time.perf_counter()
-        waited = now - begin
-        if limit.seconds is not None and waited > limit.seconds:
-            lines = limit.transport.places(what)
-            raise WaitTimeoutError(
-                f"{what}: another rank must arrive within {limit.seconds:g} s; it is dead, slow, "
-                "or makes other calls. dygraph.distributed.init(timeout=seconds) sets the limit"
-                + "".join(f"\n  {line}" for line in lines)
-            )
-        if now - asked > _ANSWER_EVERY:
-            asked = now
-            limit.transport.answer(what)
-        if waited > _AWAKE:
-            time.sleep(min(_LONGEST_SLEEP, waited / 20))
+    try:
+        while not (result := ready()):
+            now = time.perf_counter()
+            waited = now - begin
+            if limit.seconds is not None and waited > limit.seconds:
+                lines = limit.transport.places(what)
+                raise WaitTimeoutError(
+                    f"{what}: another rank must arrive within {limit.seconds:g} s; it is dead, "
+                    "slow, or makes other calls. dygraph.distributed.init(timeout=seconds) sets "
+                    "the limit" + "".join(f"\n  {line}" for line in lines)
+                )
+            if now - asked > _ANSWER_EVERY:
+                asked = now
+                limit.transport.answer(what)
+            if waited > _AWAKE:
+                time.sleep(min(_LONGEST_SLEEP, waited / 20))
+    except Exception as error:
+        if (lost := limit.transport.lost(error, what)) is None:
+            raise
+        raise lost from None
     return result
 
 
