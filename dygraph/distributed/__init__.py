@@ -21,6 +21,7 @@ _NAMES = _names_of(
         "dygraph.distributed.comm": "Comm Message",
         "dygraph.distributed.works": "RankLostError WaitTimeoutError Work",
         "dygraph.distributed.job": "init world",
+        "dygraph.distributed.seats": "Seats",
     }
 )
 __all__ = sorted(_NAMES)

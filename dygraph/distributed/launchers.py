@@ -1,11 +1,13 @@
 """Finds the ``mpiexec`` that belongs to the MPI of mpi4py, and writes its command line."""
 
+import ctypes
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
-__all__ = ["LaunchError", "command", "find"]
+__all__ = ["LaunchError", "command", "end_with_parent", "find"]
 
 # Open MPI gives other machines only the variables that it is told; these are set by run.
 _SET = ("DYGRAPH_WORLD_SIZE", "DYGRAPH_RESTART", "DYGRAPH_TIMEOUT", "OMP_NUM_THREADS")
@@ -116,3 +118,12 @@ def command(options):
     made += [sys.executable, "-m", "mpi4py", "-m", "dygraph.distributed.rank"]
     made += ["-m"] if options.module else []
     return [*made, options.program, *options.arguments]
+
+
+def end_with_parent():
+    """A function for the child: mpiexec ends when this process dies, however it dies (Linux)."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except AttributeError:
+        return None
+    return lambda: prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

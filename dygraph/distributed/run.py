@@ -7,7 +7,6 @@ which end the job had; an end for all processes when this one ends.
 
 import argparse
 import collections
-import ctypes
 import os
 import re
 import signal
@@ -172,7 +171,7 @@ class _Job:
         self._stopper = stopper
         self._process = subprocess.Popen(
             command, env={**os.environ, **environment}, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True, preexec_fn=_end_with_parent(),
+            stderr=subprocess.PIPE, start_new_session=True, preexec_fn=launchers.end_with_parent(),
         )  # fmt: skip
         pairs = (self._process.stdout, sys.stdout), (self._process.stderr, sys.stderr)
         self._readers = [threading.Thread(target=self._read, args=p, daemon=True) for p in pairs]
@@ -218,15 +217,6 @@ class _Job:
         rank = re.search(r"rank \d+ of \d+", lines[0])[0]
         size = next((i for i, x in enumerate(lines) if not x or x.startswith("Abort(")), len(lines))
         return f"{rank}: {re.sub('^.*rank [0-9]+ of [0-9]+: ', '', lines[size - 1])}"
-
-
-def _end_with_parent():
-    """A function for the child: mpiexec ends when this process dies, however it dies (Linux)."""
-    try:
-        prctl = ctypes.CDLL(None).prctl
-    except AttributeError:
-        return None
-    return lambda: prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":
