@@ -111,6 +111,8 @@ class Comm(Shown):
         [1.0, 2.0]
         """
         check.choice(op, OPS, "all_reduce: op")
+        if self._transport.on_device(value):
+            return self._on_device("all_reduce", value, op, wait=wait)
         packet = self._writable(value, "all_reduce")
         if packet.kind == packets.ROWS:
             return self._reduce_rows(value, packet, op, wait)
@@ -176,6 +178,8 @@ class Comm(Shown):
         [1.0, 1.0]
         """
         root = check.integer(root, "broadcast: root", 0, self.size - 1)
+        if self._transport.on_device(value):
+            return self._on_device("broadcast", value, root)
         packet = self._writable(value, "broadcast", also=self.rank == root)
         if packet.kind == packets.ROWS:
             raise ArgumentTypeError(
@@ -208,6 +212,8 @@ class Comm(Shown):
         >>> dygraph.distributed.init("local").all_gather(dygraph.ones([2]))[0].tolist()
         [1.0, 1.0]
         """
+        if self._transport.on_device(value):
+            return self._on_device("all_gather", value)
         packet = packets.closed(value, "all_gather")
         if packet.kind == packets.ROWS:
             rows, values, counts = self._gather_rows(packet, "all_gather")
@@ -253,14 +259,18 @@ class Comm(Shown):
         [1.0, 1.0]
         """
         check.choice(op, OPS, "reduce_scatter: op")
-        packet = packets.closed(value, "reduce_scatter")
-        shape = packet.array.shape
-        if packet.kind == packets.ROWS or not shape or shape[0] % self.size:
-            given = "selected rows" if packet.kind == packets.ROWS else f"shape {list(shape)}"
+        device = self._transport.on_device(value)
+        packet = None if device else packets.closed(value, "reduce_scatter")
+        shape = value.shape if device else packet.array.shape
+        rows = not device and packet.kind == packets.ROWS
+        if rows or not shape or shape[0] % self.size:
+            given = "selected rows" if rows else f"shape {list(shape)}"
             raise InvalidArgumentError(
                 "reduce_scatter: the value must be a tensor whose axis 0 the number of ranks "
                 f"({self.size}) divides, got {given}"
             )
+        if device:
+            return self._on_device("reduce_scatter", value, op)
         _check_arithmetic(packet, op)
         self._agree(packet.signature(f"reduce_scatter({op})"))
         part = np.empty((shape[0] // self.size, *shape[1:]), packet.array.dtype)
@@ -298,6 +308,10 @@ class Comm(Shown):
         """
         to = check.integer(to, "send: to", 0, self.size - 1)
         tag = check.integer(tag, "send: tag", 0, 32767)
+        if self._transport.on_device(value):
+            ready = self._transport.device_send(value, to, tag)
+            work = Work(ready, lambda: None, f"send to rank {to}, tag {tag}", self._timeout)
+            return work.wait() if wait else work
         packet = packets.closed(value, "send")
         parts = [packets.header(packet)]
         if packet.rows is not None:
@@ -408,6 +422,13 @@ class Comm(Shown):
         self._transport.abort(text, code)
 
     # Inside
+
+    def _on_device(self, call, value, *arguments, wait=True):
+        """A call on an array that the transport carries from device to device."""
+        given = ", ".join(map(str, arguments))
+        self._agree(f"{call}({given}) of {value.dtype} {list(value.shape)} on the device")
+        result = getattr(self._transport, f"device_{call}")(value, *arguments)
+        return result if wait else Work(lambda: True, lambda: result, call, self._timeout)
 
     def _writable(self, value, name, also=False):
         if isinstance(value, _core.Variable):

@@ -96,12 +96,8 @@ def _transport(backend):
         from dygraph.distributed.local import Local
 
         found = Local()
-    elif backend == "mpi":
-        found = _mpi()
     else:
-        from dygraph.distributed.nccl import Nccl
-
-        found = Nccl(_mpi())
+        found = _over_mpi(backend)
     if found.size != asked and (asked > 1 or "DYGRAPH_WORLD_SIZE" in os.environ):
         raise PreconditionNotMetError(
             f"init: the launcher was asked for {asked} processes, but {backend} sees {found.size}: "
@@ -112,14 +108,16 @@ def _transport(backend):
     return found
 
 
-def _mpi():
+def _over_mpi(backend):
     try:
         from mpi4py import MPI
-
-        from dygraph.distributed.mpi import Mpi
     except (ImportError, RuntimeError) as error:
         raise MissingFileError(
-            f"init: backend 'mpi' needs mpi4py and an MPI library, got: {error}. "
+            f"init: backend '{backend}' needs mpi4py and an MPI library, got: {error}. "
             "pip install 'dygraph-autograd[mpi]' brings both"
         ) from None
-    return Mpi(MPI, MPI.COMM_WORLD)
+    if backend == "mpi":
+        from dygraph.distributed.mpi import Mpi as Transport
+    else:
+        from dygraph.distributed.nccl import Nccl as Transport
+    return Transport(MPI, MPI.COMM_WORLD)

@@ -49,6 +49,9 @@ class Local:
         _, head, data = message
         return packets.opened(packets.read_header(head, 0), np.frombuffer(data, "uint8").copy())
 
+    def on_device(self, value):
+        return False
+
     def limit(self, seconds):
         pass
 

@@ -9,7 +9,7 @@ import numpy as np
 from dygraph.distributed import packets
 from dygraph.distributed.watch import Watch
 from dygraph.distributed.works import RankLostError
-from dygraph.errors import UnimplementedError
+from dygraph.errors import FormatError, UnimplementedError
 
 __all__ = ["Mpi"]
 
@@ -138,6 +138,8 @@ class Mpi:
         message.Recv(first)
         number = int.from_bytes(first[:4].tobytes(), "little")
         head = packets.read_header(first[4:].tobytes(), source)
+        if head.kind == packets.DEVICE:
+            return self.device_recv(head, source)
         if number == 0:
             return packets.opened(head, first[4 + packets.HEADER_BYTES :].copy())
         data = np.empty(head.payload, "uint8")
@@ -146,6 +148,16 @@ class Mpi:
             for piece in _pieces(part):
                 self._data.Recv(piece, source, number)
         return packets.opened(head, data)
+
+    def on_device(self, value):
+        """Whether the transport has a way for a value that is not in the host's memory."""
+        return False
+
+    def device_recv(self, head, source):
+        raise FormatError(
+            f"recv: a message from rank {source} is an array on a device, which backend 'nccl' "
+            f"receives, got backend '{self.name}'"
+        )
 
     # Dead ranks
 
