@@ -16,6 +16,8 @@ import dataclasses
 import os
 import signal
 import tempfile
+import threading
+import time
 
 import numpy as np
 import ray
@@ -47,7 +49,7 @@ class MpiBackend(Backend):
         machines = set(worker_group.execute(ray.util.get_node_ip_address))
         for rank in range(len(worker_group)):
             seat = self.seats.environment(rank, one_machine=len(machines) == 1)
-            worker_group.execute_single(rank, os.environ.update, seat)
+            worker_group.execute_single(rank, take, seat)
 
     def on_shutdown(self, worker_group, backend_config):
         if self.seats is not None:
@@ -55,16 +57,22 @@ class MpiBackend(Backend):
             self.seats = None
 
 
+def take(seat):
+    os.environ.update(seat)
+
+
 def batch(step, rank, size):
-    """This rank's part of the batch of a step: points and on which side of a line they lie."""
+    """This rank's part of the batch of a step: points of a plane."""
     x = np.random.RandomState(step).randn(BATCH, 2).astype("float32")
-    y = (x @ np.array([[1.0], [-2.0]], "float32") > 0.3).astype("float32")
+    y = x @ np.array([[1.0], [-2.0]], "float32") + 0.3
     return dygraph.to_variable(x[rank::size]), dygraph.to_variable(y[rank::size])
 
 
 def train_worker(config):
     """What each worker runs."""
     comm = distributed.init(timeout=SECONDS)
+    if comm.size != train.get_context().get_world_size():
+        raise RuntimeError(f"the workers must be ranks of one job, got {comm}")
     dygraph.seed(0)
     net = dygraph.nn.Linear(2, 1)
     optimizer = dygraph.optimizer.Adam(0.05, parameter_list=net.parameters())
@@ -77,23 +85,36 @@ def train_worker(config):
         if step == config["kill"] and done == 0 and comm.rank == comm.size - 1:
             os.kill(os.getpid(), signal.SIGKILL)
         x, y = batch(step, comm.rank, comm.size)
-        loss = dygraph.mean(dygraph.sigmoid_cross_entropy_with_logits(net(x), y))
+        loss = ((net(x) - y) ** 2).mean()
         loss.backward()
         for parameter in net.parameters():
             comm.all_reduce(parameter.grad, "mean")
         optimizer.step()
         optimizer.clear_grad()
         mean = float(comm.all_reduce(loss.detach().clone(), "mean"))
-        metrics = {"step": step + 1, "loss": mean, "workers": comm.size, "began": done}
-        with tempfile.TemporaryDirectory() as folder:
-            kept = None
-            if comm.rank == 0:
-                path = os.path.join(folder, "last.ckpt")
-                dygraph.checkpoint.save(path, net, optimizer, step=step + 1)
-                kept = train.Checkpoint.from_directory(folder)
-            train.report(metrics, checkpoint=kept)
-        if comm.rank == 0 and (step + 1) % 10 == 0:
-            print(f"step {step + 1}: loss {mean:.4f}, {comm.size} workers", flush=True)
+        if (step + 1) % 5 == 0:
+            report(comm, net, optimizer, step + 1, mean, done)
+        if step == 10:
+            open(config["mark"], "w").close()
+        time.sleep(config["pause"])
+
+
+def report(comm, net, optimizer, step, loss, began):
+    """Tell Ray where the training is; rank 0 gives it the checkpoint from which to resume."""
+    metrics = {"step": step, "loss": loss, "workers": comm.size, "began": began}
+    with tempfile.TemporaryDirectory() as folder:
+        kept = None
+        if comm.rank == 0:
+            dygraph.checkpoint.save(os.path.join(folder, "last.ckpt"), net, optimizer, step=step)
+            kept = train.Checkpoint.from_directory(folder)
+            print(f"step {step}: loss {loss:.4f}, {comm.size} workers", flush=True)
+        train.report(metrics, checkpoint=kept)
+
+
+def grow(cluster, mark):
+    while not os.path.exists(mark):
+        time.sleep(0.1)
+    cluster.add_node(num_cpus=1)
 
 
 def main():
@@ -110,9 +131,15 @@ def main():
     else:
         ray.init(num_cpus=2)
     with tempfile.TemporaryDirectory() as storage:
+        mark = os.path.join(storage, "training has begun")
         trainer = DataParallelTrainer(
             train_worker,
-            train_loop_config={"steps": options.steps, "kill": options.kill},
+            train_loop_config={
+                "steps": options.steps,
+                "kill": options.kill,
+                "mark": mark,
+                "pause": 0.2 if options.grow else 0.0,
+            },
             backend_config=MpiConfig(),
             scaling_config=train.ScalingConfig(
                 num_workers=(1, 2) if options.grow else 2,
@@ -124,9 +151,7 @@ def main():
             ),
         )
         if options.grow:
-            import threading
-
-            threading.Timer(15, cluster.add_node, kwargs={"num_cpus": 1}).start()
+            threading.Thread(target=grow, args=(cluster, mark), daemon=True).start()
         result = trainer.fit()
     print({name: result.metrics[name] for name in ("step", "loss", "workers", "began")})
 
