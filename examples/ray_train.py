@@ -15,6 +15,8 @@ import argparse
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -111,10 +113,12 @@ def report(comm, net, optimizer, step, loss, began):
         train.report(metrics, checkpoint=kept)
 
 
-def grow(cluster, mark):
+def grow(address, mark):
+    """Start a second node of the cluster, on this machine, once training has begun."""
     while not os.path.exists(mark):
         time.sleep(0.1)
-    cluster.add_node(num_cpus=1)
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus=1"]
+    subprocess.run([*command, f"--address={address}"], check=True)
 
 
 def main():
@@ -151,7 +155,7 @@ def main():
             ),
         )
         if options.grow:
-            threading.Thread(target=grow, args=(cluster, mark), daemon=True).start()
+            threading.Thread(target=grow, args=(cluster.address, mark), daemon=True).start()
         result = trainer.fit()
     print({name: result.metrics[name] for name in ("step", "loss", "workers", "began")})
 
