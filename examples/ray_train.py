@@ -113,12 +113,12 @@ def report(comm, net, optimizer, step, loss, began):
         train.report(metrics, checkpoint=kept)
 
 
-def grow(address, mark):
+def grow(address, mark, nodes):
     """Start a second node of the cluster, on this machine, once training has begun."""
     while not os.path.exists(mark):
         time.sleep(0.1)
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus=1"]
-    subprocess.run([*command, f"--address={address}"], check=True)
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus=1", "--block"]
+    nodes.append(subprocess.Popen([*command, f"--address={address}"]))
 
 
 def main():
@@ -155,8 +155,16 @@ def main():
             ),
         )
         if options.grow:
-            threading.Thread(target=grow, args=(cluster.address, mark), daemon=True).start()
+            nodes = []
+            arguments = (cluster.address, mark, nodes)
+            threading.Thread(target=grow, args=arguments, daemon=True).start()
         result = trainer.fit()
+    if options.grow:
+        ray.shutdown()
+        for node in nodes:
+            node.terminate()
+            node.wait()
+        cluster.shutdown()
     print({name: result.metrics[name] for name in ("step", "loss", "workers", "began")})
 
 

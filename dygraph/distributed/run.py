@@ -182,10 +182,18 @@ class _Job:
             self.end(signal.SIGTERM)
 
     def _read(self, source, target):
-        for line in source:
-            target.buffer.write(line)
-            target.buffer.flush()
-            self._lines.append(line.decode(errors="replace").rstrip("\n"))
+        rest = b""
+        while chunk := os.read(source.fileno(), 1 << 16):  # a progress bar has no whole lines
+            if target is not None:
+                try:
+                    target.buffer.write(chunk)
+                    target.buffer.flush()
+                except OSError:  # nobody reads any more; the job goes on
+                    target = None
+            *lines, rest = (rest + chunk).split(b"\n")
+            self._lines.extend(line.decode(errors="replace") for line in lines)
+            rest = rest[-4096:]
+        self._lines.append(rest.decode(errors="replace"))
 
     def end(self, number):
         """Send a signal to mpiexec, which ends the ranks; a stronger one if that does not help."""

@@ -1,4 +1,4 @@
-"""A rank dies, and the others go on: with Open MPI, in the folder DYGRAPH_OPEN_MPI (`make open-mpi`).
+"""A rank dies, and the others go on: with Open MPI in the folder DYGRAPH_OPEN_MPI (make open-mpi).
 
 MPICH, which the other tests use, does not implement ULFM.
 """
