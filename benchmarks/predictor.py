@@ -3,9 +3,9 @@
     python benchmarks/predictor.py [rounds [network ...]]
 
 Both sides get the same weights and are called from Python with an array. ResNet-50 runs with
-batch_norm folded into its weights (`static.fold_inference`) and the pass `fuse_convolution`. Then what a C program sees: one call
-of the C interface, the time from the start of a process to the first answer of a LeNet, and the
-sizes of the libraries that a program is shipped with.
+batch_norm folded into its weights (`static.fold_inference`) and the pass `fuse_convolution`. Then
+what a C program sees: one call of the C interface, the time from the start of a process to the
+first answer of a LeNet, and the sizes of the libraries that a program is shipped with.
 """
 
 import functools

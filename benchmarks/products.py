@@ -131,8 +131,8 @@ def letters(measured, level, orientation, m, n):
 def write():
     kept = json.loads(KEPT.read_text())
     lines = [
-        "// Made by benchmarks/products.py --write. A line for each class of m, a word for each of n,",
-        "// a letter for each of k: o our own, p panels, l oneDNN.",
+        "// Made by benchmarks/products.py --write. A line for each class of m, a word for each",
+        "// of n, a letter for each of k: o our own, p panels, l oneDNN.",
     ]
     for level in sorted(kept, key=int):
         for o in ORIENTATIONS:

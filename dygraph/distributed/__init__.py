@@ -21,7 +21,7 @@ from dygraph.core.lazily import names_of as _names_of
 _NAMES = _names_of(
     {
         "dygraph.distributed.comm": "Comm Message",
-        "dygraph.distributed.works": "WaitTimeoutError Work",
+        "dygraph.distributed.works": "RankLostError WaitTimeoutError Work",
         "dygraph.distributed.job": "init world",
         "dygraph.distributed.parallel": "DataParallel ParallelEnv ParallelStrategy prepare_context",
         "dygraph.distributed.compared": "compare",
@@ -31,6 +31,7 @@ _NAMES = _names_of(
         "dygraph.distributed.sharded": "ShardedOptimizer",
         "dygraph.distributed.sync_batch_norm": "SyncBatchNorm convert_sync_batchnorm",
         "dygraph.io.distributed_sampler": "DistributedBatchSampler DistributedSampler",
+        "dygraph.distributed.seats": "Seats",
     }
 )
 __all__ = sorted([*_NAMES, "checkpoint"])

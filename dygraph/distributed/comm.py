@@ -9,8 +9,8 @@ import numpy as np
 from dygraph import _core
 from dygraph.autograd.recording import no_grad
 from dygraph.core import check
-from dygraph.distributed import packets
-from dygraph.distributed.works import Work, wait_for
+from dygraph.distributed import ending, packets
+from dygraph.distributed.works import Limit, Work, wait_for
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -67,7 +67,7 @@ class Comm(Shown):
     """
 
     def __init__(self, transport, timeout=None):
-        self._transport, self._timeout = transport, timeout
+        self._transport, self._timeout = transport, Limit(timeout, transport)
         self._turns = collections.deque()  # calls whose data do not move yet, in order
         self.rank, self.size, self.backend = transport.rank, transport.size, transport.name
 
@@ -76,6 +76,11 @@ class Comm(Shown):
 
     def __deepcopy__(self, memo):
         return self  # a copy of a layer or an optimizer belongs to the same ranks
+
+    @property
+    def unfinished(self):
+        """The number of calls that have begun here and that other ranks have not made yet."""
+        return len(self._turns)
 
     # Collective calls
 
@@ -116,6 +121,8 @@ class Comm(Shown):
         [1.0, 2.0]
         """
         check.choice(op, OPS, "all_reduce: op")
+        if self._transport.on_device(value):
+            return self._on_device("all_reduce", value, op, wait=wait)
         packet = self._writable(value, "all_reduce")
         if packet.kind == packets.ROWS:
             return self._reduce_rows(value, packet, op, wait)
@@ -181,6 +188,8 @@ class Comm(Shown):
         [1.0, 1.0]
         """
         root = check.integer(root, "broadcast: root", 0, self.size - 1)
+        if self._transport.on_device(value):
+            return self._on_device("broadcast", value, root)
         packet = self._writable(value, "broadcast", also=self.rank == root)
         if packet.kind == packets.ROWS:
             raise ArgumentTypeError(
@@ -213,6 +222,8 @@ class Comm(Shown):
         >>> dygraph.distributed.init("local").all_gather(dygraph.ones([2]))[0].tolist()
         [1.0, 1.0]
         """
+        if self._transport.on_device(value):
+            return self._on_device("all_gather", value)
         packet = packets.closed(value, "all_gather")
         if packet.kind == packets.ROWS:
             rows, values, counts = self._gather_rows(packet, "all_gather")
@@ -258,14 +269,18 @@ class Comm(Shown):
         [1.0, 1.0]
         """
         check.choice(op, OPS, "reduce_scatter: op")
-        packet = packets.closed(value, "reduce_scatter")
-        shape = packet.array.shape
-        if packet.kind == packets.ROWS or not shape or shape[0] % self.size:
-            given = "selected rows" if packet.kind == packets.ROWS else f"shape {list(shape)}"
+        device = self._transport.on_device(value)
+        packet = None if device else packets.closed(value, "reduce_scatter")
+        shape = value.shape if device else packet.array.shape
+        rows = not device and packet.kind == packets.ROWS
+        if rows or not shape or shape[0] % self.size:
+            given = "selected rows" if rows else f"shape {list(shape)}"
             raise InvalidArgumentError(
                 "reduce_scatter: the value must be a tensor whose axis 0 the number of ranks "
                 f"({self.size}) divides, got {given}"
             )
+        if device:
+            return self._on_device("reduce_scatter", value, op)
         _check_arithmetic(packet, op)
         self._agree(packet.signature(f"reduce_scatter({op})"))
         part = np.empty((shape[0] // self.size, *shape[1:]), packet.array.dtype)
@@ -303,6 +318,10 @@ class Comm(Shown):
         """
         to = check.integer(to, "send: to", 0, self.size - 1)
         tag = check.integer(tag, "send: tag", 0, 32767)
+        if self._transport.on_device(value):
+            ready = self._transport.device_send(value, to, tag)
+            work = Work(ready, lambda: None, f"send to rank {to}, tag {tag}", self._timeout)
+            return work.wait() if wait else work
         packet = packets.closed(value, "send")
         parts = [packets.header(packet)]
         if packet.rows is not None:
@@ -367,7 +386,7 @@ class Comm(Shown):
         1
         """
         self._agree("duplicate")
-        return Comm(self._transport.duplicate(), self._timeout)
+        return Comm(self._transport.duplicate(), self._timeout.seconds)
 
     def split(self, color, key=None):
         """The Comm of the ranks that give the same `color`, in the order of `key`. Collective.
@@ -386,13 +405,40 @@ class Comm(Shown):
         color = check.integer(color, "split: color", 0)
         key = self.rank if key is None else check.integer(key, "split: key")
         self._agree("split")
-        return Comm(self._transport.split(color, key), self._timeout)
+        return Comm(self._transport.split(color, key), self._timeout.seconds)
+
+    def shrink(self):
+        """The Comm of the ranks that are alive, after a `RankLostError`. Collective among them.
+
+        Ranks are numbered anew in the old order; this Comm is of no more use. If it is the one of
+        `init`, the new one takes its place: ``world()`` gives it. Ranks may be one step apart,
+        since a call can finish on some of them: broadcast the state of the one that is ahead.
+
+        Raises
+        ------
+        UnimplementedError
+            The MPI has no ULFM. Open MPI 5 has, if ``run --elastic`` starts the job.
+
+        >>> import dygraph
+        >>> dygraph.distributed.init("local").shrink().size
+        1
+        """
+        made = Comm(self._transport.shrink(), self._timeout.seconds)
+        ending.replace(self, made)
+        return made
 
     def abort(self, text, code=1):
         """End all processes of the job at once, with a text on this rank's standard error."""
         self._transport.abort(text, code)
 
     # Inside
+
+    def _on_device(self, call, value, *arguments, wait=True):
+        """A call on an array that the transport carries from device to device."""
+        given = ", ".join(map(str, arguments))
+        self._agree(f"{call}({given}) of {value.dtype} {list(value.shape)} on the device")
+        result = getattr(self._transport, f"device_{call}")(value, *arguments)
+        return result if wait else Work(lambda: True, lambda: result, call, self._timeout)
 
     def _writable(self, value, name, also=False):
         if isinstance(value, _core.Variable):

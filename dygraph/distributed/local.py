@@ -52,6 +52,24 @@ class Local:
         _, head, data = message
         return packets.opened(packets.read_header(head, 0), np.frombuffer(data, "uint8").copy())
 
+    def on_device(self, value):
+        return False
+
+    def limit(self, seconds):
+        pass
+
+    def lost(self, error, what):
+        return None
+
+    def shrink(self):
+        return self
+
+    def answer(self, what):
+        pass
+
+    def places(self, what):
+        return ["there is no other rank, and this one waits"]
+
     def duplicate(self):
         return Local()
 

