@@ -56,7 +56,7 @@ def start_job(ranks, script, folder, *, env=None, options=(), timeout=90):
     Job
     """
     if not MPIEXEC.exists():
-        pytest.fail("tests of jobs need an mpiexec beside Python: pip install 'dygraph-autograd[mpi]'")
+        pytest.fail("jobs need an mpiexec beside Python: pip install 'dygraph-autograd[mpi]'")
     results = folder / "results"
     results.mkdir(exist_ok=True)
     path = folder / "script.py"
