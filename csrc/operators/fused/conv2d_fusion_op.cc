@@ -57,7 +57,7 @@ void DefineConv2dFusion(OpDef& op) {
         "for inference: no gradient passes.")
       .Example(
           ">>> x, w = to_variable(np.ones((1, 1, 2, 2))), to_variable(np.ones((1, 1, 2, 2)))\n"
-          ">>> F.conv2d_fusion(x, w, bias=to_variable([0.5])).tolist()\n"
+          ">>> F.conv2d_fusion(x, w, bias=to_variable(np.array([0.5]))).tolist()\n"
           "[[[[4.5]]]]")
       .Input(kInput, "Input", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Input(kFilter, "Filter", "[M, C / groups, kernel height, kernel width]", kWeight)
