@@ -134,9 +134,9 @@ class TorchsRanks:
         )
 
     def tell(self, numbers):
-        told = self.torch.tensor(numbers)
-        self.torch.distributed.broadcast(told, 0)
-        return told.tolist()
+        agreed = self.torch.tensor(numbers)
+        self.torch.distributed.broadcast(agreed, 0)
+        return agreed.tolist()
 
     def mean(self, values):
         total = self.torch.tensor(values)
@@ -173,11 +173,11 @@ def serve(ranks):
         ranks.tell([MAKE, names.index(name), 0])
         run = cases[name]()
 
-        def told(n):
+        def agreed(n):
             ranks.tell([RUN, names.index(name), n])
             return run(n)
 
-        return told
+        return agreed
 
     peer.serve({name: functools.partial(made, name) for name in names})
     ranks.tell([END, 0, 0])

@@ -78,7 +78,7 @@ class Bucket:
         self._room = room
 
     def open(self):
-        """Begin a round: memory that nobody else holds."""
+        """Begin a round: memory that no other object holds."""
         self.missing, self.sent = len(self.slots), False
         if sys.getrefcount(self._room) != self._alone:
             self._make()

@@ -38,7 +38,7 @@ def replace(old, new):
 def guard(comm):
     """See to it that this process does not end alone, and does not end in silence.
 
-    An exception that nobody catches ends the job. At its normal end the program waits until all
+    An uncaught exception ends the job. At its normal end the program waits until all
     ranks have come to theirs; ranks that still call something then raise, and name this one.
     """
 

@@ -9,9 +9,9 @@ __all__ = ["Jobs"]
 class Jobs:
     """Functions that run one after another, on a thread of their own or on the one that waits.
 
-    Whoever holds `_turn` takes the oldest function, so the order is that of `add` on every rank.
-    The first error stops all later functions; `finish` raises it. `threaded` False: there is no
-    thread, so all functions wait for `finish`.
+    The thread that holds `_turn` takes the oldest function, so the order is that of `add` on every
+    rank. The first error stops all later functions; `finish` raises it. `threaded` False: there is
+    no thread, so all functions wait for `finish`.
     """
 
     def __init__(self, name, threaded=True):
@@ -24,7 +24,7 @@ class Jobs:
             threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def add(self, function, wake=True):
-        """Append a function. `wake` False: nobody is woken, since `finish` follows at once."""
+        """Append a function. `wake` False: the thread stays asleep; `finish` follows at once."""
         self._waiting.append(function)
         if wake:
             self._calls.release()

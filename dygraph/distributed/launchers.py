@@ -9,7 +9,7 @@ import sys
 
 __all__ = ["LaunchError", "command", "end_with_parent", "find"]
 
-# Open MPI gives other machines only the variables that it is told; these are set by run.
+# Open MPI gives other machines only the variables that `-x` names; run sets these.
 _SET = ("DYGRAPH_WORLD_SIZE", "DYGRAPH_RESTART", "DYGRAPH_TIMEOUT", "OMP_NUM_THREADS")
 _NAMES = ("mpiexec", "mpirun", "mpiexec.hydra")
 _INSTALL = "python -m pip install 'dygraph-autograd[mpi]' brings both"

@@ -38,7 +38,7 @@ class Mpi:
         self._tags = itertools.count()
 
     def takes_threads(self):
-        """Whether several threads may call MPI at once, as mpi4py asks for unless told not to."""
+        """Whether several threads may call MPI at once, which mpi4py asks for by default."""
         return self._mpi.Query_thread() == self._mpi.THREAD_MULTIPLE
 
     # Collective calls. The ranks have agreed before, so all of them are there, and a call that

@@ -170,7 +170,7 @@ def read_header(data, source):
 
 
 def opened(head, data):
-    """The value of a header and the bytes that follow it: memory that nobody else writes.
+    """The value of a header and the bytes that follow it: memory of its own.
 
     Raises
     ------

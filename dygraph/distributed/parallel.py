@@ -37,7 +37,7 @@ def _count(name, default, least=0):
 
 
 def _launched_rank(size):
-    """The rank that a launcher gave this process; where it told the size alone, MPI says it."""
+    """The rank that a launcher gave this process; where it gives the size alone, MPI says it."""
     if size == 1:
         return 0
     names = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "RANK")
@@ -73,8 +73,8 @@ class ParallelEnv(Shown):
 
     def __init__(self):
         self.nranks = _count("PADDLE_TRAINERS_NUM", asked_size(), 1)
-        told = "PADDLE_TRAINER_ID" in os.environ
-        self.local_rank = _count("PADDLE_TRAINER_ID", 0 if told else _launched_rank(asked_size()))
+        given = "PADDLE_TRAINER_ID" in os.environ
+        self.local_rank = _count("PADDLE_TRAINER_ID", 0 if given else _launched_rank(asked_size()))
         if self.local_rank >= self.nranks:
             raise InvalidArgumentError(
                 f"ParallelEnv: PADDLE_TRAINER_ID must be below PADDLE_TRAINERS_NUM {self.nranks}, "
@@ -207,8 +207,8 @@ class DataParallel(Layer):
         forward call that is recorded, as `compare` does; 0: never.
     find_unused_parameters, gradient_as_bucket_view, static_graph, init_sync : bool
         torch's, without effect: a parameter that a rank leaves out always counts as zero there,
-        and one that all leave out keeps ``grad`` None; gradients always are views of buckets that
-        nobody can see change; ``init_sync`` must be True.
+        and one that all leave out keeps ``grad`` None; gradients always are views of buckets,
+        which later steps do not change; ``init_sync`` must be True.
     **torchs
         torch's other arguments: None, or they raise and say what to write here.
 

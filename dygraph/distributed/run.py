@@ -188,7 +188,7 @@ class _Job:
                 try:
                     target.buffer.write(chunk)
                     target.buffer.flush()
-                except OSError:  # nobody reads any more; the job goes on
+                except OSError:  # the reader is gone; the job goes on
                     target = None
             *lines, rest = (rest + chunk).split(b"\n")
             self._lines.extend(line.decode(errors="replace") for line in lines)

@@ -51,8 +51,8 @@ def test_open_mpi_behind_another_ones_mpiexec(machine, monkeypatch):
     made = launchers.command(run._options(words))
     assert made[:7] == [str(folder / "path" / "mpiexec"), *"-n 2 --bind-to none".split(),
                         "--oversubscribe", "--with-ft"]  # fmt: skip
-    told = {made[i + 1] for i, word in enumerate(made) if word == "-x"}
-    assert {"FLAGS_test", "DYGRAPH_WORLD_SIZE", "DYGRAPH_RESTART", "OMP_NUM_THREADS"} <= told
+    passed = {made[i + 1] for i, word in enumerate(made) if word == "-x"}
+    assert {"FLAGS_test", "DYGRAPH_WORLD_SIZE", "DYGRAPH_RESTART", "OMP_NUM_THREADS"} <= passed
     assert made[-5:] == ["-m", "dygraph.distributed.rank", "-m", "a.b", "c"]
 
 
