@@ -387,7 +387,6 @@ OF_MODULE = {
     "hub": "dygraph.load reads states in a file",
     "models": "dygraph.Model(net) trains a network; dygraph.load reads states in a file",
     "backend": "The functions are those of dygraph; dygraph.seed(n) seeds them",
-    "distributed": "dygraph.DataParallel",
     "amp": _ONE_TYPE,
     **dict.fromkeys(("value_and_grad", "GradientTape"), _GRADIENT),
     **dict.fromkeys(

@@ -182,6 +182,47 @@ OF_OPTIMIZER_MODULE = {
 
 # torch's schedules take the optimizer; here the optimizer takes the schedule.
 _RATE = ", which is the learning rate of an optimizer: SGD(schedule, parameters)"
+_COMM = ", where comm = dygraph.distributed.init()"
+_LAUNCHER = "python -m dygraph.distributed.run -n 4 train.py starts the processes"
+OF_DISTRIBUTED = {
+    **{
+        name: ours + _COMM
+        for name, ours in {
+            "get_rank": "comm.rank",
+            "get_world_size": "comm.size",
+            "barrier": "comm.barrier()",
+            "all_reduce": "comm.all_reduce(x)",
+            "all_gather": "comm.all_gather(x), which returns the list",
+            "all_gather_into_tensor": "dygraph.concat(comm.all_gather(x))",
+            "broadcast": "comm.broadcast(x, root)",
+            "reduce": "comm.all_reduce(x)",
+            "reduce_scatter": "comm.reduce_scatter(x)",
+            "reduce_scatter_tensor": "comm.reduce_scatter(x)",
+            "gather": "comm.all_gather(x)",
+            "scatter": "comm.send(x, to) and comm.recv(source)",
+            "send": "comm.send(x, to)",
+            "isend": "comm.send(x, to, wait=False)",
+            "recv": "x = comm.recv(source)",
+            "irecv": "x = comm.recv(source); comm.probe(source) does not wait",
+            "new_group": "comm.split(color)",
+            "ReduceOp": "comm.all_reduce(x, 'max')",
+        }.items()
+    },
+    **dict.fromkeys(
+        ("init_process_group", "init_parallel_env", "is_initialized", "is_available"),
+        "comm = dygraph.distributed.init(); " + _LAUNCHER,
+    ),
+    **dict.fromkeys(("spawn", "launch"), _LAUNCHER),
+    **dict.fromkeys(
+        ("all_gather_object", "broadcast_object_list", "send_object_list", "scatter_object_list"),
+        "Values are sent as raw memory, never pickled: comm.all_gather(array)" + _COMM,
+    ),
+    "destroy_process_group": "Leave it out: the group ends with the process",
+    "DistributedDataParallel": "dygraph.DataParallel(layer)",
+    "fleet": "dygraph.DataParallel(layer), distributed.ShardedOptimizer, and "
+    "static.DistributeTranspiler for parameter servers",
+}
+
 OF_LR = {
     **{
         name: f"dygraph.lr.{ours}{_RATE}"

@@ -17,6 +17,9 @@ import importlib as _importlib
 
 from dygraph.core.lazily import find as _find
 from dygraph.core.lazily import names_of as _names_of
+from dygraph.core.module_hints import OF_DISTRIBUTED as _OF_DISTRIBUTED
+from dygraph.core.spellings import refuse as _refuse
+from dygraph.errors import did_you_mean as _did_you_mean
 
 _NAMES = _names_of(
     {
@@ -42,7 +45,9 @@ def __getattr__(name):
         return _importlib.import_module("dygraph.distributed.checkpoint")
     if name in _NAMES:
         return _find(_NAMES[name], name)
-    raise AttributeError(f"module 'dygraph.distributed' has no attribute '{name}'")
+    hint = "" if name.startswith("_") else _did_you_mean(name, __all__)
+    hint = f" {_OF_DISTRIBUTED[name]}" if name in _OF_DISTRIBUTED else hint
+    raise _refuse("dygraph.distributed", name, hint)
 
 
 def __dir__():

@@ -11,6 +11,7 @@ from dygraph import _core
 from dygraph.core.exchange import from_dlpack
 from dygraph.distributed import halves
 from dygraph.distributed.works import wait_for
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Bucket", "BucketTime", "Slot", "in_buckets"]
 
@@ -31,7 +32,7 @@ class BucketTime(typing.NamedTuple):
     transfer: float
 
 
-class Slot:
+class Slot(Shown):
     """A parameter and the place of its gradient in a bucket."""
 
     def __init__(self, name, parameter):
@@ -44,7 +45,7 @@ class Slot:
         self.reached = self.taken = False  # in this round: has a new gradient; is in the bucket
 
 
-class Bucket:
+class Bucket(Shown):
     """An array that holds the gradients of its slots, and behind them a number for each slot.
 
     The number is 1 where a rank has a gradient, so its sum tells whether any rank has one. The

@@ -3,10 +3,12 @@
 import collections
 import threading
 
+from dygraph.inspect.shown import Shown
+
 __all__ = ["Jobs"]
 
 
-class Jobs:
+class Jobs(Shown):
     """Functions that run one after another, on a thread of their own or on the one that waits.
 
     The thread that holds `_turn` takes the oldest function, so the order is that of `add` on every

@@ -6,11 +6,12 @@ import sys
 import numpy as np
 
 from dygraph.distributed import packets
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Local"]
 
 
-class Local:
+class Local(Shown):
     """The transport of a job of one process; messages to itself wait in a list."""
 
     name, rank, size = "local", 0, 1

@@ -10,6 +10,7 @@ from dygraph.distributed import packets
 from dygraph.distributed.watch import Watch
 from dygraph.distributed.works import RankLostError
 from dygraph.errors import FormatError, UnimplementedError
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Mpi"]
 
@@ -20,7 +21,7 @@ _TAGS = 32768  # what the standard promises
 _LONGEST = 1 << 30  # elements of one call: counts of MPI are C ints
 
 
-class Mpi:
+class Mpi(Shown):
     """The transport of an MPI communicator: copies of it for calls and headers, for long data, and
     for what the ranks agree on, so that the order of one kind does not depend on the others.
     """

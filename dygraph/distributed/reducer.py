@@ -19,6 +19,7 @@ from dygraph.distributed.buckets import BucketTime, Slot, in_buckets
 from dygraph.distributed.compared import compare_names, compare_values
 from dygraph.distributed.jobs import Jobs
 from dygraph.errors import PreconditionNotMetError, UnimplementedError
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Reducer", "broadcast_all"]
 
@@ -26,7 +27,7 @@ _DENSE, _ROWS = 1, 2
 _PIECE = 16 << 20  # bytes of one broadcast
 
 
-class Reducer:
+class Reducer(Shown):
     """Joins the gradients of a layer's parameters over the ranks of a Comm of its own.
 
     A *round* makes the gradient of each parameter the mean of what the ranks have accumulated in

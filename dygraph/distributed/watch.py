@@ -7,6 +7,8 @@ import time
 
 import numpy as np
 
+from dygraph.inspect.shown import Shown
+
 __all__ = ["Watch"]
 
 _MOST_BYTES = 500  # of the text of a call
@@ -15,7 +17,7 @@ _SECONDS_TO_ANSWER = 0.5
 _ASK, _FIRST_ANSWER, _TAGS = 0, 1, 30_000
 
 
-class Watch:
+class Watch(Shown):
     """The watch of a process of a job, over a communicator of its own.
 
     A rank that waited longer than the limit asks the others where they are. A rank that waits

@@ -30,7 +30,7 @@ class RankLostError(DygraphError, ConnectionError):
     """
 
 
-class Limit:
+class Limit(Shown):
     """How long a call may wait: ``seconds`` or None, and the transport that knows the others."""
 
     def __init__(self, seconds, transport):

@@ -18,6 +18,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     PreconditionNotMetError,
 )
+from dygraph.inspect.shown import Shown
 
 __all__ = ["Link", "close", "link_of"]
 
@@ -27,7 +28,7 @@ _comm = None  # its own messages
 _link = None
 
 
-class Link:
+class Link(Shown):
     """A role in a job, and who has the others.
 
     Attributes

@@ -5,6 +5,7 @@ import re
 import typing
 
 from dygraph.errors import InvalidArgumentError, UnimplementedError
+from dygraph.inspect.shown import Shown
 from dygraph.static.codes import OpRole
 
 __all__ = ["Division", "Part", "Trained", "part_sizes"]
@@ -87,7 +88,7 @@ def part_sizes(shape, count, least):
     return [min(size, shape[0] - begin) for begin in range(0, shape[0], size)]
 
 
-class Division:
+class Division(Shown):
     """The updates of a program, divided.
 
     Attributes

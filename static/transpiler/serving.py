@@ -6,6 +6,7 @@ import pathlib
 from dygraph import _core, ops, to_variable
 from dygraph.core import files
 from dygraph.errors import DygraphError, InvalidArgumentError
+from dygraph.inspect.shown import Shown
 from dygraph.static.program import Program
 from dygraph.static.remote import LISTEN, talks
 from dygraph.static.transpiler import link
@@ -32,7 +33,7 @@ def _listening(program):
     return listen
 
 
-class Server:
+class Server(Shown):
     """Serves until all trainers have ended.
 
     In synchronous mode a step is: the gradients of all trainers arrive, each trainer sends a
