@@ -98,10 +98,23 @@ def write_atomically(path, chunks):
 
     The file is flushed to disk before the rename, and the directory after it; a killed process
     leaves the old file or the new one. A link at `path` is replaced, not followed. A missing
-    directory is made.
+    directory is made. A device or a pipe, such as /dev/null, is written to and stays what it is.
     """
+    if _is_stream(path):
+        with open(path, "wb", buffering=0) as stream:
+            for chunk in chunks:
+                stream.write(chunk)
+        return
     folder, name = os.path.split(path)
     _core.write_file(folder, name, chunks)
+
+
+def _is_stream(path):
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def write_together(folder, contents):

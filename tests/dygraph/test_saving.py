@@ -3,6 +3,7 @@
 import os
 import pickle
 import random
+import stat
 import struct
 
 import numpy as np
@@ -274,3 +275,16 @@ def test_a_huge_claim_takes_no_memory(tmp_path, dims):
     (tmp_path / "x").write_bytes(tensor(FP32, dims, bytes(64)))
     with pytest.raises(dygraph.errors.FormatError, match="bytes of data|fits into memory"):
         dygraph.load_fluid_params(tmp_path)
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    state = {"weight": dygraph.ones([3])}
+    with open(os.open(path, os.O_RDWR), "rb", buffering=0) as reader:
+        dygraph.save(state, path)
+        data = reader.read(1 << 16)
+    assert stat.S_ISFIFO(os.lstat(path).st_mode)
+    (tmp_path / "file").write_bytes(data)
+    assert dygraph.load(str(tmp_path / "file"))["weight"].tolist() == [1.0, 1.0, 1.0]
+    assert sorted(os.listdir(tmp_path)) == ["file", "pipe"]
