@@ -14,6 +14,8 @@ from dygraph.distributed import ending
 def main():
     """Run the program that the command line names."""
     del sys.argv[0]
+    # A line is one write: MPI's launchers put the rank before whatever arrives together.
+    sys.stdout.reconfigure(line_buffering=True, write_through=False)
     try:
         if sys.argv[0] == "-m":
             del sys.argv[0]

@@ -226,7 +226,8 @@ def test_a_module_with_threads_and_prefixes(tmp_path):
         "import json, os, sys\nfrom dygraph import distributed\n"
         "print(json.dumps([distributed.init().size, sys.argv[1:], os.environ['OMP_NUM_THREADS']]))"
     )
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    unset = ("OMP_NUM_THREADS", "PYTHONSAFEPATH")  # the latter hides modules of the folder
+    environment = {k: v for k, v in os.environ.items() if k not in unset}
     done = subprocess.run(
         [*RUN, "--nproc_per_node", "2", "--prefix-output", "-m", "worker", "-n", "x"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
