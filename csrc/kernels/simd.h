@@ -43,6 +43,9 @@
 #endif
 
 #define DYGRAPH_INLINE inline __attribute__((always_inline))
+// Before the body of a lambda that a loop calls: code of the device too, where a file is compiled
+// for one (csrc/cuda/pass.h).
+#define DYGRAPH_FN
 
 // Before a loop whose iterations are independent, also when an output is exactly an input: without
 // it the run-time overlap check sends in-place calls to a scalar loop.
