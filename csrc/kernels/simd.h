@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/marks.h"
+
 // Where files are compiled for size these loops are not, as everywhere else. A small library spends
 // no bytes on fast loops for processors without AVX2. Clang has no such attribute.
 #if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
@@ -42,10 +44,9 @@
 #define DYGRAPH_TARGET_BASE __attribute__((DYGRAPH_FOR_SPEED flatten, noinline))
 #endif
 
+#ifndef DYGRAPH_INLINE
 #define DYGRAPH_INLINE inline __attribute__((always_inline))
-// Before the body of a lambda that a loop calls: code of the device too, where a file is compiled
-// for one (csrc/cuda/pass.h).
-#define DYGRAPH_FN
+#endif
 
 // Before a loop whose iterations are independent, also when an output is exactly an input: without
 // it the run-time overlap check sends in-place calls to a scalar loop.
