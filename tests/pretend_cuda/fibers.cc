@@ -40,8 +40,8 @@ pretend_switch:
 .size pretend_switch, .-pretend_switch
 )");
 void Switch(Context* from, Context* to) { pretend_switch(from, *to); }
-void Prepare(Context* context, char* stack, void (*entry)()) {
-  void** top = reinterpret_cast<void**>(stack + kStack);
+void Prepare(Context* context, char* stack, size_t bytes, void (*entry)()) {
+  void** top = reinterpret_cast<void**>(stack + bytes);
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(entry);
   for (int i = 0; i < 6; ++i) *--top = nullptr;
@@ -50,10 +50,10 @@ void Prepare(Context* context, char* stack, void (*entry)()) {
 #else
 using Context = ucontext_t;
 void Switch(Context* from, Context* to) { swapcontext(from, to); }
-void Prepare(Context* context, char* stack, void (*entry)()) {
+void Prepare(Context* context, char* stack, size_t bytes, void (*entry)()) {
   getcontext(context);
   context->uc_stack.ss_sp = stack;
-  context->uc_stack.ss_size = kStack;
+  context->uc_stack.ss_size = bytes;
   context->uc_link = nullptr;
   makecontext(context, entry, 0);
 }
@@ -116,8 +116,10 @@ Fiber* GetFiber() {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) Die("no memory for the stack of a thread");
     mprotect(memory, kGuard, PROT_NONE);
+    // Stacks begin at different lines of the cache.
+    size_t bytes = kStack - g_fibers.size() % 64 * 192;
     g_fibers.push_back(std::make_unique<Fiber>());
-    Prepare(&g_fibers.back()->context, static_cast<char*>(memory) + kGuard, FiberMain);
+    Prepare(&g_fibers.back()->context, static_cast<char*>(memory) + kGuard, bytes, FiberMain);
     return g_fibers.back().get();
   }
   Fiber* fiber = g_idle.back();
