@@ -49,6 +49,15 @@ DYGRAPH_INLINE std::complex<R> Times(std::complex<R> a, std::complex<R> b) {
   return Product(a, b);
 }
 
+template <class R>
+DYGRAPH_INLINE std::complex<R> Plus(std::complex<R> a, std::complex<R> b) {
+  return {a.real() + b.real(), a.imag() + b.imag()};
+}
+template <class R>
+DYGRAPH_INLINE std::complex<R> Minus(std::complex<R> a, std::complex<R> b) {
+  return {a.real() - b.real(), a.imag() - b.imag()};
+}
+
 // Smith's division, which does not overflow where the quotient does not; by zero as NumPy's.
 template <class T>
 DYGRAPH_INLINE T Quotient(T a, T b) {

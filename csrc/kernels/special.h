@@ -9,21 +9,17 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/log_gamma.h"
 #include "kernels/math.h"
 
 namespace dygraph::kernels {
 
 constexpr double kPi = 3.14159265358979323846;
 
-inline double LogGamma(double x) {
-  int sign;
-  return ::lgamma_r(x, &sign);  // std::lgamma writes the sign to a global variable
-}
-
 // The derivative of LogGamma. Downwards to [1, 2] by psi(x) = psi(x - 1) + 1 / (x - 1), where a
 // Chebyshev fit made for this file is multiplied by the distance from the zero, so that no digit is
 // lost beside it; from 10 on Stirling's series; left of 0 the reflection psi(1 - x) - pi cot(pi x).
-inline double Digamma(double x) {
+DYGRAPH_FN inline double Digamma(double x) {
   const double inf = std::numeric_limits<double>::infinity();
   if (x == 0) return std::copysign(inf, -x);
   if (x < 0) {
@@ -59,7 +55,7 @@ inline double Digamma(double x) {
 }
 
 // q^-s
-inline double InversePower(double q, int s) {
+DYGRAPH_FN inline double InversePower(double q, int s) {
   double base = 1 / q, power = 1;
   for (; s > 0; s >>= 1, base *= base) power *= s & 1 ? base : 1;
   return power;
@@ -67,7 +63,7 @@ inline double InversePower(double q, int s) {
 
 // zeta(s, q) = sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, and the
 // Euler-Maclaurin formula for the rest (DLMF 25.11.5).
-inline double HurwitzZeta(int s, double q) {
+DYGRAPH_FN inline double HurwitzZeta(int s, double q) {
   constexpr double kBernoulli[] = {// B_2j / (2j)!
                                    1.0 / 12,           -1.0 / 720,
                                    1.0 / 30240,        -1.0 / 1209600,
@@ -177,7 +173,7 @@ class BesselI {
       a *= (odd * odd - 4.0 * n * n) / (8 * (k + 1.0));
     }
   }
-  double operator()(double x) const {
+  DYGRAPH_FN double operator()(double x) const {
     const double inf = std::numeric_limits<double>::infinity();
     double t = std::abs(x), y;
     if (t == inf) {

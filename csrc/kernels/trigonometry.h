@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/angle_loops.h"
 #include "kernels/math.h"
-#include "kernels/parallel.h"
 
 namespace dygraph::kernels {
 
@@ -33,24 +33,6 @@ DYGRAPH_INLINE float SinOfEighth(float r, float z) {
 }
 DYGRAPH_INLINE float CosOfEighth(float z) {
   return (1.0f - 0.5f * z) + z * z * Poly(z, 0.04166664543f, -0.001388730441f, 2.443182218e-05f);
-}
-
-// Largest |x| for which ReduceAngle keeps its accuracy.
-constexpr float kNearAngle = 0x1p27f;
-constexpr int64_t kAngleBlock = 256, kAngleCost = 4;
-
-// Angles further out, infinities and NaNs are left to the library.
-template <class F>
-DYGRAPH_INLINE void AnglesOfBlock(const float* x, int64_t n, float* y) {
-  uint32_t greatest = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    greatest = std::max(greatest, FromBits<uint32_t>(x[i]) & 0x7FFFFFFFu);
-  }
-  for (int64_t i = 0; i < n; ++i) y[i] = F::Near(x[i]);
-  if (greatest <= FromBits<uint32_t>(kNearAngle)) return;
-  for (int64_t i = 0; i < n; ++i) {
-    if (!(Abs(x[i]) <= kNearAngle)) y[i] = F::Far(x[i]);
-  }
 }
 
 // asin(u) for 0 <= u <= 1/2, z = u^2
@@ -81,7 +63,7 @@ struct SinOfAngle {
     y = FromBits<float>(FromBits<uint32_t>(y) ^ ((a.quarter & 2u) << 30));
     return x == 0.0f ? x : y;
   }
-  static float Far(float x) { return std::sin(x); }
+  DYGRAPH_FN static float Far(float x) { return std::sin(x); }
 };
 struct CosOfAngle {
   static DYGRAPH_INLINE float Near(float x) {
@@ -90,7 +72,7 @@ struct CosOfAngle {
     float y = (a.quarter & 1u) ? detail::SinOfEighth(r, z) : detail::CosOfEighth(z);
     return FromBits<float>(FromBits<uint32_t>(y) ^ (((a.quarter + 1u) & 2u) << 30));
   }
-  static float Far(float x) { return std::cos(x); }
+  DYGRAPH_FN static float Far(float x) { return std::cos(x); }
 };
 struct TanOfAngle {
   static DYGRAPH_INLINE float Near(float x) {
@@ -105,39 +87,8 @@ struct TanOfAngle {
     float y = static_cast<float>((odd ? -c : s) / (odd ? s : c));
     return x == 0.0f ? x : y;
   }
-  static float Far(float x) { return std::tan(x); }
+  DYGRAPH_FN static float Far(float x) { return std::tan(x); }
 };
-
-// y[i] = F(x[i]); y may be x.
-template <class F>
-void MapAngles(const float* x, float* y, int64_t n) {
-  ParallelFor(n, Grain(detail::kAngleCost), [=](int64_t begin, int64_t end) {
-    Simd([=] {
-      for (int64_t b = begin; b < end; b += detail::kAngleBlock) {
-        int64_t count = std::min(detail::kAngleBlock, end - b);
-        float found[detail::kAngleBlock];
-        detail::AnglesOfBlock<F>(x + b, count, found);
-        for (int64_t i = 0; i < count; ++i) y[b + i] = found[i];
-      }
-    });
-  });
-}
-
-// y[i] = scale * g[i] * F(x[i]); y may be x or g.
-template <class F>
-void ZipAngles(const float* x, const float* g, float scale, float* y, int64_t n) {
-  ParallelFor(n, Grain(detail::kAngleCost), [=](int64_t begin, int64_t end) {
-    Simd([=] {
-      for (int64_t b = begin; b < end; b += detail::kAngleBlock) {
-        int64_t count = std::min(detail::kAngleBlock, end - b);
-        float found[detail::kAngleBlock];
-        detail::AnglesOfBlock<F>(x + b, count, found);
-        DYGRAPH_IVDEP
-        for (int64_t i = 0; i < count; ++i) y[b + i] = g[b + i] * (scale * found[i]);
-      }
-    });
-  });
-}
 
 DYGRAPH_INLINE float Asin(float x) {
   double t = Abs(static_cast<double>(x));

@@ -16,7 +16,7 @@ struct Divisor {
 
   Divisor() = default;
   explicit Divisor(int64_t number) : by(number) {
-    if (by >= int64_t{1} << 31) return;
+    if (by == 0 || by >> 31) return;  // nothing is walked, or divided below
     while (int64_t{1} << shift < by) ++shift;
     factor = static_cast<uint32_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - by)) / by + 1);
   }
