@@ -35,9 +35,30 @@
 #define REGISTER_OPEN_ATTRS(...) static_assert(true)
 #define REGISTER_POINTWISE(...) static_assert(true)
 
+namespace dygraph::cuda {
+
+// The types of a list without the complex ones, whose arithmetic the C++ library has for the host
+// alone: the host computes them.
+template <class Kept, class... Ts>
+struct RealOnes {
+  using type = Kept;
+};
+template <class... Kept, class T, class... Ts>
+struct RealOnes<Types<Kept...>, T, Ts...>
+    : RealOnes<std::conditional_t<kIsComplex<T>, Types<Kept...>, Types<Kept..., T>>, Ts...> {};
+template <class... Kept, class... Ts, class... More>
+struct RealOnes<Types<Kept...>, Types<Ts...>, More...> : RealOnes<Types<Kept...>, Ts..., More...> {};
+
+template <template <class> class K, class... Ts>
+static KernelList KernelsFor() {
+  return KernelsOf<K>(typename RealOnes<Types<>, Ts...>::type());
+}
+
+}  // namespace dygraph::cuda
+
 #undef REGISTER_KERNELS
-#define REGISTER_KERNELS(type, kernel, ...)                                                \
-  static ::dygraph::KernelRegistration kernel_registration_##type(                         \
-      #type, ::dygraph::DeviceKind::kCUDA, ::dygraph::KernelLayout::kPlain,                \
-      ::dygraph::Library::kPlain, ::dygraph::KernelsFor<true, kernel, __VA_ARGS__>(), nullptr, \
+#define REGISTER_KERNELS(type, kernel, ...)                                                    \
+  static ::dygraph::KernelRegistration kernel_registration_##type(                             \
+      #type, ::dygraph::DeviceKind::kCUDA, ::dygraph::KernelLayout::kPlain,                    \
+      ::dygraph::Library::kPlain, ::dygraph::cuda::KernelsFor<kernel, __VA_ARGS__>(), nullptr, \
       __FILE__, __LINE__)

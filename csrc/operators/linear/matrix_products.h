@@ -3,6 +3,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
+#include "kernels/loops.h"
 #include "kernels/matmul.h"
 #include "kernels/matmul_stack.h"
 #include "op/op_registry.h"
@@ -106,18 +107,21 @@ void MultiplyIntegers(const Product& p, const T* xd, const T* yd, T* od) {
     T* out = od + i * p.m * p.n;
     const int64_t x_row = p.trans_x ? 1 : p.k, x_step = p.trans_x ? p.m : 1;
     const int64_t y_row = p.trans_y ? 1 : p.n, y_step = p.trans_y ? p.k : 1;
-    kernels::ParallelRows(p.m, p.n * p.k, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        T* row = out + r * p.n;
-        std::fill_n(row, p.n, T(0));
-        for (int64_t k = 0; k < p.k; ++k) {
-          const T factor = x[r * x_row + k * x_step];
-          const T* from = y + k * y_row;
-          for (int64_t c = 0; c < p.n; ++c)
-            row[c] = kernels::Plus(row[c], kernels::Times(factor, from[c * y_step]));
-        }
-      }
-    });
+    const int64_t n = p.n, k = p.k;
+    kernels::ForEachRow(
+        p.m, n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          T* row = out + r * n;
+          team.Each(n, [=](int64_t c) { row[c] = T(0); });
+          for (int64_t i = 0; i < k; ++i) {
+            const T factor = x[r * x_row + i * x_step];
+            const T* from = y + i * y_row;
+            team.Each(n, [=](int64_t c) {
+              row[c] = kernels::Plus(row[c], kernels::Times(factor, from[c * y_step]));
+            });
+          }
+        },
+        k);
   });
 }
 

@@ -111,6 +111,7 @@ inline void __syncthreads() { pretend::Barrier(); }
 inline void __syncwarp(unsigned mask = 0xffffffffu) { pretend::SyncWarp(mask); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+inline void __threadfence_system() { __threadfence_block(); }
 
 // As on a device: `width` lanes form a group, and a lane whose source lies outside keeps its value.
 template <class T>
