@@ -476,6 +476,14 @@ void TestCounters() {
   CHECK_EQ(p[0], 9.0f);
   CHECK_EQ(pretend_cuda_get("TOUCHES"), 2);
   pretend_cuda_set("COUNT", 0);
+  // A kernel that is given a pointer of the host, which would work here.
+  pretend_cuda_set("POINTERS", 1);
+  float host[8] = {};
+  Launch(sample::AddTo, 1, 8, 0, s, x.get(), host, 8);
+  Launch(sample::AddTo, 1, 8, 0, s, x.get(), x.get(), 8);
+  cudaStreamSynchronize(s);
+  pretend_cuda_set("POINTERS", 0);
+  CHECK_EQ(pretend_cuda_get("HOST_POINTERS"), 1);
   // Many threads of the host.
   Array<int> sums({0, 0, 0, 0});
   Array<unsigned> u({0, 0, 0, 0});
