@@ -116,7 +116,11 @@ void OnFault(int signal, siginfo_t* info, void* context) {
     Say("the host touched memory of a device outside of kernels", info->si_addr,
         SymbolOf(context));
   }
-  // The instruction runs again, and whoever was here before us has the last word.
+  // The instruction runs again, and whoever was here before us has the last word. He may hand the
+  // fault back to us.
+  static bool again = false;
+  if (again) g_previous.sa_handler = SIG_DFL;
+  again = true;
   sigaction(signal, &g_previous, nullptr);
 }
 
@@ -211,6 +215,14 @@ bool IsPinned(const void* memory, size_t bytes) {
   if (it == g_pinned.end()) return false;
   size_t offset = static_cast<size_t>(static_cast<const char*>(memory) - it->first);
   return offset < it->second.bytes && bytes <= it->second.bytes - offset;
+}
+
+bool LooksLikeHostPointer(uint64_t word) {
+  if (word < uint64_t{1} << 40 || word >= uint64_t{1} << 47) return false;
+  char* p = reinterpret_cast<char*>(word);
+  if (DeviceOf(p) >= 0 || IsPinned(p, 1)) return false;
+  unsigned char resident;
+  return mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &resident) == 0;
 }
 
 Access::Access() {

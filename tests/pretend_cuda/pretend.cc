@@ -97,7 +97,7 @@ constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
 struct Counters {
   long launches, copies_to_device, copies_to_host, copies_within, sets, waits, graph_launches,
-      mallocs, frees, host_functions, calls;
+      mallocs, frees, host_functions, host_pointers, calls;
 };
 Counters g_counters;
 
@@ -130,7 +130,7 @@ const Name kSettings[] = {
     {"DEVICES", &g_settings.devices, 1}, {"LATE", &g_settings.late, 0},
     {"REVERSE", &g_settings.reverse, 0}, {"COUNT", &g_settings.count, 0},
     {"STRICT", &g_settings.strict, 0},   {"MEMORY", &g_settings.memory, 2L << 30},
-    {"BATCH", &g_settings.batch, 64},
+    {"BATCH", &g_settings.batch, 64},    {"POINTERS", &g_settings.pointers, 0},
 };
 const Name kCounters[] = {
     {"LAUNCHES", &g_counters.launches, 0},
@@ -143,6 +143,7 @@ const Name kCounters[] = {
     {"MALLOCS", &g_counters.mallocs, 0},
     {"FREES", &g_counters.frees, 0},
     {"HOST_FUNCTIONS", &g_counters.host_functions, 0},
+    {"HOST_POINTERS", &g_counters.host_pointers, 0},
     {"CALLS", &g_counters.calls, 0},
 };
 
@@ -516,9 +517,21 @@ cudaError_t CheckLaunch(const void* kernel, dim3 grid, dim3 block, size_t shared
   return cudaSuccess;
 }
 
-void Enqueue(cudaStream_t stream, std::shared_ptr<Work> work) {
+void Enqueue(cudaStream_t stream, std::shared_ptr<Launched> launched) {
   Lock lock(g_mutex);
-  Submit(stream, std::move(work));
+  if (g_settings.pointers) {
+    size_t bytes = 0;
+    const char* arguments = static_cast<const char*>(launched->Arguments(&bytes));
+    for (size_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+      uint64_t word;
+      std::memcpy(&word, arguments + at, sizeof word);
+      if (!LooksLikeHostPointer(word)) continue;
+      ++g_counters.host_pointers;
+      fprintf(stderr, "pretended CUDA: byte %zu of the arguments points to the host, kernel %s\n",
+              at, NameOf(launched->kernel()).c_str());
+    }
+  }
+  Submit(stream, std::move(launched));
 }
 
 cudaError_t EnqueueFunction(cudaStream_t stream, std::function<void()> work) {

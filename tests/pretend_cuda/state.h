@@ -14,7 +14,7 @@ namespace pretend {
 extern std::recursive_mutex g_mutex;
 
 struct Settings {
-  long devices, late, reverse, count, strict, memory, batch;
+  long devices, late, reverse, count, strict, memory, batch, pointers;
 };
 extern Settings g_settings;
 
@@ -42,6 +42,8 @@ bool AddPinned(void* memory, size_t bytes, bool registered);
 // The bytes of the pinned range that starts here; 0 if there is none of that kind.
 size_t RemovePinned(void* memory, bool registered);
 bool IsPinned(const void* memory, size_t bytes);
+// Whether a word is the address of mapped memory of the host that no device reaches.
+bool LooksLikeHostPointer(uint64_t word);
 
 // While one of these lives, its thread may touch memory of devices. The last of a thread closes what
 // was touched.

@@ -58,6 +58,7 @@ class Launched : public Work {
       : kernel_(kernel), grid_(grid), block_(block), shared_(shared) {}
   void Run() override;               // all threads of all blocks
   virtual void RunThread() const = 0;
+  virtual const void* Arguments(size_t* bytes) const = 0;
   const void* kernel() const { return kernel_; }
 
  private:
@@ -69,7 +70,7 @@ class Launched : public Work {
 // What the real runtime would say of this launch.
 cudaError_t CheckLaunch(const void* kernel, dim3 grid, dim3 block, size_t shared,
                         cudaStream_t stream);
-void Enqueue(cudaStream_t stream, std::shared_ptr<Work> work);
+void Enqueue(cudaStream_t stream, std::shared_ptr<Launched> launched);
 
 template <class... P>
 class Call final : public Launched {
@@ -80,6 +81,10 @@ class Call final : public Launched {
         call_(kernel),
         arguments_(static_cast<P>(a)...) {}
   void RunThread() const override { std::apply(call_, arguments_); }
+  const void* Arguments(size_t* bytes) const override {
+    *bytes = sizeof arguments_;
+    return &arguments_;
+  }
 
  private:
   void (*call_)(P...);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#define PRETEND_CUDA 1
 #define CUDART_VERSION 13000
 #define CUDART_CB
 
