@@ -552,3 +552,43 @@ def traced_equals_eager(case):
     import trace_case
 
     trace_case.traced(case)
+
+
+@check
+def runs_on_cuda(case):
+    """On a CUDA device the host's numbers, forward and first gradients, in each float type."""
+    import cuda_library
+
+    place = cuda_library.place()
+    info = case.info()
+    if place is None or not any("CUDAPlace" in kernel for kernel in info["kernels"]):
+        return
+    t = tools()
+    dtypes = [d for d in ("float32", "float64") if case.supports(d)] if floats_in(case) else [None]
+    for dtype in dtypes:
+        inputs = t.cast(case.inputs, dtype) if dtype else case.inputs
+        rtol, atol = tolerance_of(case, dtype or "float32")
+        names = [] if info["no_gradient"] else case.differentiable_inputs()
+        expected, slopes = results_and_slopes(case, inputs, names)
+        with cuda_library.on(place):
+            got, got_slopes = results_and_slopes(case, inputs, names)
+        case.assertEqual(set(got), set(expected))
+        for name, want in [*expected.items(), *slopes.items()]:
+            given = got[name] if name in got else got_slopes[name]
+            case.assertEqual(given.dtype, want.dtype, name)
+            case.assertEqual(given.shape, want.shape, name)
+            np.testing.assert_allclose(
+                given, want, rtol, atol, err_msg=f"{case.op_type} on CUDA, {dtype}: {name}"
+            )
+
+
+def results_and_slopes(case, inputs, names):
+    """Arrays by name of a call, and its gradients by "name'"."""
+    t = tools()
+    run = case.run_slots(inputs)
+    results = {n: t.dense(v) for n, v in run.results.items() if v.dtype is not None}
+    outputs = case.differentiable_outputs(run) if case.info()["has_gradient"] and names else []
+    if not outputs:
+        return results, {}
+    slopes = case.analytic(inputs, names, outputs, t.random_projection)
+    return results, {f"{n}'": a for n, a in slopes.items()}
