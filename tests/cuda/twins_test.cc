@@ -54,8 +54,8 @@ namespace {
 using namespace kernels;  // NOLINT
 
 template <class T>
-constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16> ||
-                          std::is_same_v<T, bfloat16>;
+constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 std::mt19937& Random() {
   static std::mt19937 random(7);
@@ -269,11 +269,24 @@ void TestElementwise() {
 }
 
 // Shapes of the results, and of the operands with ones where they are broadcast.
-const std::vector<std::vector<int64_t>> kShapes = {
-    {},       {1},         {0},          {5},          {4, 8},        {3, 7},
-    {0, 4},   {4, 0},      {2, 3, 4},    {2, 1, 8, 4}, {3, 2, 5, 2},  {2, 3, 2, 3, 2},
-    {512, 3}, {3, 512},    {300, 257},   {7, 3, 4099}, {2, 2, 3, 2, 3, 4},
-    {64, 12, 16, 8}};
+const std::vector<std::vector<int64_t>> kShapes = {{},
+                                                   {1},
+                                                   {0},
+                                                   {5},
+                                                   {4, 8},
+                                                   {3, 7},
+                                                   {0, 4},
+                                                   {4, 0},
+                                                   {2, 3, 4},
+                                                   {2, 1, 8, 4},
+                                                   {3, 2, 5, 2},
+                                                   {2, 3, 2, 3, 2},
+                                                   {512, 3},
+                                                   {3, 512},
+                                                   {300, 257},
+                                                   {7, 3, 4099},
+                                                   {2, 2, 3, 2, 3, 4},
+                                                   {64, 12, 16, 8}};
 
 template <class T>
 void TestBroadcastOf(const Shape& shape, unsigned x_ones, unsigned y_ones, int64_t shift) {
@@ -362,20 +375,19 @@ void TestReduceOf(const Shape& shape, unsigned gone, double tolerance, bool nans
   OnDevice<T> dx(x, gone % 2);
   OnDevice<Out> out(results);
   Array<Out> got(results), again(results);
-  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()),
-             out.data());
+  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()), out.data());
   out.Read(&got);
   CHECK(Near(got, want, tolerance));
-  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()),
-             out.data());
+  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()), out.data());
   out.Read(&again);
   CHECK(Same(got, again));
 }
 
 const std::vector<std::vector<int64_t>> kReduced = {
-    {},        {1},      {0},        {17},      {300007},   {3, 0},      {0, 3},
-    {4, 8},    {5, 33},  {33, 5},    {3, 4100}, {20000, 3}, {5000, 70},  {70, 5000},
-    {2, 3, 4}, {9, 4, 7, 3}, {2, 3, 2, 3, 2, 3}, {40, 50, 60}, {2000, 1, 40}};
+    {},           {1},        {0},       {17},         {300007},           {3, 0},
+    {0, 3},       {4, 8},     {5, 33},   {33, 5},      {3, 4100},          {20000, 3},
+    {5000, 70},   {70, 5000}, {2, 3, 4}, {9, 4, 7, 3}, {2, 3, 2, 3, 2, 3}, {40, 50, 60},
+    {2000, 1, 40}};
 
 template <class T>
 void TestReduce() {
@@ -406,8 +418,8 @@ int64_t PlainArg(const Array<T>& x, int64_t first, int64_t n, int64_t step) {
 
 template <class T>
 void TestArg() {
-  const int64_t shapes[][3] = {{1, 1, 1},     {5, 7, 1},      {3, 9000, 1}, {1, 300007, 1},
-                               {4, 5, 6},     {1, 20000, 3},  {70, 33, 40}, {0, 3, 2},
+  const int64_t shapes[][3] = {{1, 1, 1},     {5, 7, 1},     {3, 9000, 1}, {1, 300007, 1},
+                               {4, 5, 6},     {1, 20000, 3}, {70, 33, 40}, {0, 3, 2},
                                {2, 2000, 33}, {2000, 10, 1}};
   for (const auto& s : shapes) {
     for (bool nans : {false, true}) {
@@ -560,8 +572,8 @@ template <class T>
 void TestGatherAxes() {
   for (Outside outside : {Outside::kFill, Outside::kWrap, Outside::kReflect, Outside::kEdge}) {
     for (bool reversed : {false, true}) {
-      const AxisMap maps[] = {{4, 9, 2, outside, reversed}, {3, 3}, {2, 2}, {6, 8, 1, outside},
-                              {5, 5}};
+      const AxisMap maps[] = {
+          {4, 9, 2, outside, reversed}, {3, 3}, {2, 2}, {6, 8, 1, outside}, {5, 5}};
       const Shape in{{4, 3, 2, 6, 5}}, to{{9, 3, 2, 8, 5}};
       const int64_t before[] = {2, 0, 0, 1, 0};
       Array<T> x(in.Count()), want(to.Count()), got(to.Count());

@@ -1,5 +1,4 @@
 #include "kernels/axis_map.h"
-
 #include "kernels/loops.h"
 #include "kernels/walk.h"
 
@@ -78,7 +77,7 @@ void GatherUnits(const AxisMaps& maps, const void* x, void* y, const void* fill)
 }  // namespace
 
 void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element_size,
-                       const void* fill) {
+                const void* fill) {
   const AxisMaps joined(maps);
   switch (element_size) {
     case 1: return GatherUnits<uint8_t>(joined, x, y, fill);

@@ -1,5 +1,4 @@
 #include "kernels/cast.h"
-
 #include "kernels/elementwise.h"
 
 namespace dygraph::kernels {

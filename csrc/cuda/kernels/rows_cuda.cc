@@ -1,10 +1,9 @@
-#include "kernels/rows.h"
-
 #include <type_traits>
 
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/pack.h"
+#include "kernels/rows.h"
 #include "kernels/walk.h"
 #include "tensor/scratch.h"
 
@@ -63,7 +62,9 @@ struct PutUnits {
 struct NoteLast {
   const int64_t* rows;
   int32_t* last;
-  __device__ void operator()(int64_t i) const { atomicMax(last + rows[i], static_cast<int32_t>(i)); }
+  __device__ void operator()(int64_t i) const {
+    atomicMax(last + rows[i], static_cast<int32_t>(i));
+  }
 };
 
 template <template <class> class F, class... A>
@@ -109,33 +110,30 @@ struct Numbers {
 
 }  // namespace
 
-void TakeRows(const RowShape& shape, const void* x, const int64_t* rows, int64_t n,
-                     void* out, size_t element_size) {
+void TakeRows(const RowShape& shape, const void* x, const int64_t* rows, int64_t n, void* out,
+              size_t element_size) {
   const int64_t bytes = shape.width * static_cast<int64_t>(element_size);
   if (bytes == 0 || n == 0 || shape.outer == 0) return;
-  EachUnit<TakeUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, out),
-                                      Source{x}, Target{out});
+  EachUnit<TakeUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, out), Source{x}, Target{out});
 }
 
-void PutRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n,
-                    const void* values, size_t element_size) {
+void PutRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n, const void* values,
+             size_t element_size) {
   const int64_t bytes = shape.width * static_cast<int64_t>(element_size);
   if (bytes == 0 || n == 0 || shape.outer == 0) return;
   Scratch last(cuda::CurrentPlace(), shape.height * sizeof(int32_t));
   Fill(last.as<int32_t>(), shape.height, -1);
   ForEach(n, NoteLast{rows, last.as<int32_t>()});
-  EachUnit<PutUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, values),
-                                     Source{values}, Numbers{last.as<int32_t>()},
-                                     Target{x});
+  EachUnit<PutUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, values), Source{values},
+                     Numbers{last.as<int32_t>()}, Target{x});
 }
 
 void ClearRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n,
-                      size_t element_size) {
+               size_t element_size) {
   const int64_t bytes = shape.width * static_cast<int64_t>(element_size);
   if (bytes == 0 || n == 0 || shape.outer == 0) return;
-  EachUnit<PutUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, x),
-                                     Source{nullptr}, Numbers{nullptr},
-                                     Target{x});
+  EachUnit<PutUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, x), Source{nullptr},
+                     Numbers{nullptr}, Target{x});
 }
 
 }  // namespace dygraph::kernels

@@ -1,7 +1,6 @@
-#include "kernels/strided_copy.h"
-
 #include "cuda/launch.h"
 #include "kernels/pack.h"
+#include "kernels/strided_copy.h"
 #include "kernels/walk.h"
 
 namespace dygraph::kernels {
@@ -71,8 +70,8 @@ inline void CopyAnyWalk(Walk<2> walk, const void* x, void* y, size_t element_siz
 
 }  // namespace
 
-void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_strides,
-                        void* y, Span<const int64_t> y_strides, size_t element_size) {
+void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_strides, void* y,
+                 Span<const int64_t> y_strides, size_t element_size) {
   Walk<2> walk;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0) return;
@@ -81,8 +80,8 @@ void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_
   CopyAnyWalk(walk, x, y, element_size);
 }
 
-void CopyRows(int64_t rows, int64_t width, const void* x, int64_t x_step, void* y,
-                     int64_t y_step, size_t element_size) {
+void CopyRows(int64_t rows, int64_t width, const void* x, int64_t x_step, void* y, int64_t y_step,
+              size_t element_size) {
   const int64_t dims[] = {rows, width}, from[] = {x_step, 1}, to[] = {y_step, 1};
   CopyStrided({dims, 2}, x, {from, 2}, y, {to, 2}, element_size);
 }

@@ -1,8 +1,7 @@
-#include "kernels/transpose.h"
-
 #include "cuda/launch.h"
 #include "kernels/pack.h"
 #include "kernels/strided_copy.h"
+#include "kernels/transpose.h"
 #include "kernels/walk.h"
 
 namespace dygraph::kernels {
@@ -13,12 +12,12 @@ using detail::Steps;
 
 constexpr int kTransposeTile = 32;
 
-// y[b..., j * y_step + i] = x[b..., i * x_step + j] for i < rows, j < columns and every b of a walk:
-// tiles are read along x and written along y.
+// y[b..., j * y_step + i] = x[b..., i * x_step + j] for i < rows, j < columns and every b of a
+// walk: tiles are read along x and written along y.
 template <class U>
 __global__ void __launch_bounds__(cuda::kThreads)
-    TransposeKernel(const U* x, int64_t x_step, U* y, int64_t y_step, int64_t rows,
-                    int64_t columns, int64_t matrices, const __grid_constant__ Steps<2> walk) {
+    TransposeKernel(const U* x, int64_t x_step, U* y, int64_t y_step, int64_t rows, int64_t columns,
+                    int64_t matrices, const __grid_constant__ Steps<2> walk) {
   constexpr int kLines = cuda::kThreads / kTransposeTile;
   __shared__ U tile[kTransposeTile][kTransposeTile + 1];
   const int across = threadIdx.x % kTransposeTile, line = threadIdx.x / kTransposeTile;
@@ -61,7 +60,7 @@ void TransposeWalk(const Walk<2>& walk, int inner, const void* x, void* y) {
 }  // namespace
 
 void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void* y,
-                    size_t element_size) {
+             size_t element_size) {
   const int rank = static_cast<int>(dims.size());
   ENFORCE(rank <= kMaxRank, InvalidArgument, "the rank must be at most ", kMaxRank, ", got ", rank);
   int64_t x_strides[kMaxRank], y_strides[kMaxRank], x_stride = 1, y_stride = 1;
@@ -90,14 +89,12 @@ void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void
   }
 }
 
-void NchwToNhwc(const void* x, int64_t n, int64_t c, int64_t hw, void* y,
-                       size_t element_size) {
+void NchwToNhwc(const void* x, int64_t n, int64_t c, int64_t hw, void* y, size_t element_size) {
   const int64_t dims[] = {n, c, hw};
   const int perm[] = {0, 2, 1};
   Permute(x, {dims, 3}, {perm, 3}, y, element_size);
 }
-void NhwcToNchw(const void* x, int64_t n, int64_t c, int64_t hw, void* y,
-                       size_t element_size) {
+void NhwcToNchw(const void* x, int64_t n, int64_t c, int64_t hw, void* y, size_t element_size) {
   NchwToNhwc(x, n, hw, c, y, element_size);
 }
 
