@@ -52,11 +52,31 @@ void Zip3(const A* x, const B* y, const C* z, Out* out, int64_t n, F f, int64_t 
   });
 }
 
+// The same loops without a copy for each instruction set: for functions that are long, or rare.
+template <class Out, class In, class F>
+void MapPlain(const In* x, Out* y, int64_t n, F f, int64_t cost = 1) {
+  ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+  });
+}
+template <class A, class B, class Out, class F>
+void ZipPlain(const A* x, const B* y, Out* out, int64_t n, F f, int64_t cost = 1) {
+  ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = f(x[i], y[i]);
+  });
+}
+
 template <class T>
 void Fill(T* y, int64_t n, T value) {
   ParallelFor(n, Grain(), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) y[i] = value;
   });
+}
+
+// y[i] = f(), one value for all.
+template <class T, class F>
+void FillWith(T* y, int64_t n, F f) {
+  if (n > 0) Fill(y, n, static_cast<T>(f()));
 }
 
 }  // namespace dygraph::kernels

@@ -5,6 +5,7 @@
 
 #include "base/enforce.h"
 #include "base/flags.h"
+#include "platform/device_flags.h"
 #include "memory/system_allocators.h"
 
 namespace dygraph {
@@ -220,6 +221,11 @@ bool BuddyAllocator::AddArena(size_t needed) {
   size_t left = limit > reserved_ ? (limit - reserved_) / kPage * kPage : 0;
   if (needed > left) return false;
   size_t wanted = size_t{1} << CeilLog2(std::max({needed, kMinArena, reserved_ / 4}));
+  if (place_.kind == DeviceKind::kCUDA) {
+    const int64_t asked = arenas_.empty() ? FLAGS_initial_gpu_memory_in_mb
+                                          : FLAGS_reallocate_gpu_memory_in_mb;
+    if (asked > 0) wanted = std::max(needed, static_cast<size_t>(asked) << 20);
+  }
   wanted = std::min(wanted, left);
   while (!AddArenaOf(wanted)) {
     if (wanted == needed) return false;

@@ -18,6 +18,7 @@
 #include "memory/budget.h"
 #include "memory/small_block_cache.h"
 #include "memory/system_allocators.h"
+#include "platform/backend.h"
 #include "platform/device_context.h"
 
 namespace dygraph::memory {
@@ -90,6 +91,7 @@ Pool& MakePool(Place place) {
   Pools& all = GetPools();
   size_t kind = static_cast<size_t>(place.kind);
   DeviceKindName(place.kind);  // throws for a kind that is not registered
+  OpenBackend(place.kind);
   std::lock_guard<std::mutex> lock(all.mutex);
   std::atomic<Pool*>& slot = all.pools[kind][place.id];
   if (Pool* pool = slot.load(std::memory_order_acquire)) return *pool;

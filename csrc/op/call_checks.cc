@@ -87,11 +87,25 @@ void CheckInputs(const Call& call, DType dtype) {
   }
 }
 
+namespace {
+bool IsHost(Place place) {
+  return place.kind == DeviceKind::kCPU || place.kind == DeviceKind::kCUDAPinned;
+}
+}  // namespace
+
 Place PlaceOf(const Call& call) {
-  for (const Value* v : call.in.flat()) {
-    if (v && !v->empty()) return v->place();
+  bool on_host = false;
+  for (size_t s = 0; s < call.op->inputs.size(); ++s) {
+    if (call.op->inputs[s].on_host()) continue;
+    for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {
+      const Value* v = call.in.at(static_cast<int>(s), i);
+      if (!v || v->empty()) continue;
+      const Place place = v->place();
+      if (!IsHost(place)) return place;
+      on_host = true;
+    }
   }
-  return call.place;
+  return on_host ? CPUPlace() : call.place;
 }
 
 std::string KnownTypes(const OpInfo& op, DeviceKind device) {

@@ -12,7 +12,8 @@ void CheckPresent(const Call& call, bool runtime);
 DType KernelDType(const Call& call);
 // Variables hold what the slots take, and types agree.
 void CheckInputs(const Call& call, DType dtype);
-// The place of the first input, else the call's.
+// The device of the first input that lies on one, the host where all inputs lie there, the call's
+// place where it has none. Inputs that the host reads (kOnHost) do not count.
 Place PlaceOf(const Call& call);
 // "float32, float64 only"
 std::string KnownTypes(const OpInfo& op, DeviceKind device);

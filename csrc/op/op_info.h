@@ -27,6 +27,7 @@ enum SlotFlags : uint16_t {
   kTakesSteps = 512,  // may hold the kept values of a loop's steps
   kUpdated = 1024,    // an output that a call changes: its earlier value is read
   kMayBeUnwritten = 2048,  // an input that may be empty: a block that did not run makes it
+  kOnHost = 4096,          // read by the host: sizes, axes; brought there, wherever the others lie
 };
 
 struct SlotInfo {
@@ -41,6 +42,7 @@ struct SlotInfo {
   bool weight() const { return flags & kWeight; }
   bool takes_rows() const { return flags & kTakesRows; }
   bool updated() const { return flags & kUpdated; }
+  bool on_host() const { return flags & kOnHost; }
   bool may_be_unwritten() const { return flags & kMayBeUnwritten; }
   bool Takes(VarKind kind) const {
     switch (kind) {

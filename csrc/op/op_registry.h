@@ -92,6 +92,10 @@ static KernelList KernelsFor() {
           ::dygraph::KernelsFor<::dygraph::InBuild(#type), kernel, __VA_ARGS__>(), nullptr, \
           __FILE__, __LINE__)
 
+// The same for every device of which the build has a backend: a file with this word is compiled once
+// for each (csrc/cuda/pass.h).
+#define REGISTER_KERNELS(type, kernel, ...) REGISTER_CPU_KERNEL(type, kernel, __VA_ARGS__)
+
 // The same for another device, layout or library, with a function that may decline a call.
 #define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)                \
   [[maybe_unused]] static ::dygraph::RegistrationIf<::dygraph::InBuild(#type),              \

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/enforce.h"
+#include "platform/backend.h"
 
 namespace dygraph {
 namespace {
@@ -60,6 +61,7 @@ DeviceContext& GetDeviceContext(Place place) {
   if (__builtin_expect(index >= kMaxDeviceKinds, 0)) Index(place.kind);
   std::atomic<DeviceContext*>& slot = pool.contexts[index][place.id];
   if (DeviceContext* context = slot.load(std::memory_order_acquire)) return *context;
+  OpenBackend(place.kind);
   std::lock_guard<std::recursive_mutex> lock(pool.mutex);
   if (DeviceContext* context = slot.load(std::memory_order_acquire)) return *context;
   if (!pool.factories[index]) ThrowNoBackend(place);
@@ -79,8 +81,11 @@ bool IsAvailable(Place place) {
 
 void ThrowNoBackend(Place place) {
   if (place.kind == DeviceKind::kCUDA || place.kind == DeviceKind::kCUDAPinned) {
+    ENFORCE(BackendProblem().empty(), Unimplemented, place,
+            ": the library of the CUDA backend must be one that can be opened, got ",
+            BackendProblem());
     THROW(Unimplemented, place, ": this build has no CUDA backend. ",
-          "This version computes on the CPU only: use dygraph.CPUPlace().");
+          "Install one with DYGRAPH_WITH_CUDA=1, or use dygraph.CPUPlace().");
   }
   THROW(Unimplemented, place, ": no backend is registered for this kind of device. ",
         "Load the plug-in that provides it.");

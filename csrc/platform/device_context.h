@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -18,7 +19,20 @@ class DeviceContext {
   virtual void CopyFromHost(void* to, const void* host, size_t bytes) = 0;
   virtual void CopyToHost(void* host, const void* from, size_t bytes) = 0;
   virtual void CopyWithin(void* to, const void* from, size_t bytes) = 0;
+  // A copy from another device of the same kind; false: it must go through the host.
+  virtual bool CopyFromPeer(void* /*to*/, DeviceContext& /*peer*/, const void* /*from*/,
+                            size_t /*bytes*/) {
+    return false;
+  }
+  // As tensor/image_order.h; false: the host must do it.
+  virtual bool TransposeImages(const void* /*from*/, void* /*to*/, int64_t /*n*/, int64_t /*rows*/,
+                               int64_t /*cols*/, size_t /*element_size*/) {
+    return false;
+  }
   virtual void Wait() {}  // until all queued work is done
+  // Before a kernel: makes the device the thread's current one, and raises what the device has
+  // reported since.
+  virtual void Enter() {}
 
  private:
   Place place_;

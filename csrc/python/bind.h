@@ -16,6 +16,7 @@ void BindDescriptions(pybind11::module_& m);  // operators, variables, programs 
 void BindScope(pybind11::module_& m);         // scopes and what their names stand for
 void BindProgram(pybind11::module_& m);       // recorder, executor
 void BindUpdate(pybind11::module_& m);        // optimizer steps
+void BindDevice(pybind11::module_& m);
 void BindDLPack(pybind11::module_& m);        // memory shared with other libraries
 void BindFiles(pybind11::module_& m);         // atomic writes, Fluid's tensor files
 

@@ -100,6 +100,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
   BindProgram(m);
   BindCaptured(m);
   BindUpdate(m);
+  BindDevice(m);
   BindDLPack(m);
   BindFiles(m);
   BindPredictor(m);

@@ -2,8 +2,10 @@
 
 #include "op/call_checks.h"
 #include "op/lod_rule.h"
+#include "platform/device_flags.h"
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
+#include "run/fallback.h"
 #include "run/generator.h"
 #include "run/interpreter.h"
 #include "run/transform.h"
@@ -51,6 +53,12 @@ std::string RefusalOf(const Kernel& k, const Call& call, const std::string& forc
   return "";
 }
 
+// Whether a call for which its device has no kernel is computed on the host.
+bool MayFallBack(const Call& call, Place place) {
+  if (place.kind != DeviceKind::kCUDA || FLAGS_host_fallback == "off") return false;
+  return call.op->control == Control::kNone;
+}
+
 __attribute__((noinline)) const Kernel* ChooseSlow(const Call& call, Place place, DType dtype) {
   auto candidates = call.op->Candidates(place.kind, dtype);
   const std::string& forced = FLAGS_kernel_library;
@@ -60,6 +68,8 @@ __attribute__((noinline)) const Kernel* ChooseSlow(const Call& call, Place place
   for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
     if (!k->accepts || k->accepts(call)) return k;
   }
+  if (MayFallBack(call, place) && !call.op->Candidates(DeviceKind::kCPU, dtype).empty())
+    return ChooseSlow(call, CPUPlace(), dtype);
   ENFORCE(
       call.op->control == Control::kNone, Unimplemented,
       "the operator runs a block, so it must be in a program, got an eager call. Write the loop "
@@ -146,8 +156,10 @@ __attribute__((noinline)) void RunUnlocked(const Kernel& kernel, KernelContext& 
   kernel.run(ctx);
 }
 
+// A device only queues the work, so that there is nothing to unlock for.
 inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call, int64_t elements) {
-  if (__builtin_expect(elements >= kWorthUnlocking, 0) && Interpreter().release_lock)
+  if (__builtin_expect(elements >= kWorthUnlocking, 0) && Interpreter().release_lock &&
+      ctx.place().kind != DeviceKind::kCUDA)
     return RunUnlocked(kernel, ctx, call);
   kernel.run(ctx);
 }
@@ -165,7 +177,9 @@ __attribute__((always_inline)) inline void Compute(Call& call, const Kernel& ker
   if (__builtin_expect(call.reuse != 0, 0)) ReuseStorage(call);
   if (__builtin_expect(ragged, 0) && op.lod_from >= 0) PassLoD(call);
   if (op.allocates) elements += AllocateOutputs(call, place, layout);
-  KernelContext ctx(call, ContextOf(place));
+  DeviceContext& device = ContextOf(place);
+  if (__builtin_expect(place != CPUPlace(), 0)) device.Enter();
+  KernelContext ctx(call, device);
   if (__builtin_expect(op.random, 0) && !call.random_given) {
     call.random_seed = GeneratorSeed();
     call.random_stream = NextRandomCall();
@@ -182,9 +196,12 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   CheckInputs(call, dtype);
   Place place = PlaceOf(call);
   const Kernel& kernel = *Choose(call, place, dtype);
+  const Place where = kernel.key.device == place.kind ? place : CPUPlace();
+  if (where != place) NoteFallback(call, place);
   TransformedInputs transformed;
-  Layout layout = transformed.Apply(call, kernel, place);
-  Compute(call, kernel, place, dtype, layout, ElementsOfInputs(call), true);
+  Layout layout = transformed.Apply(call, kernel, where);
+  Compute(call, kernel, where, dtype, layout, ElementsOfInputs(call), true);
+  if (where != place) MoveOutputs(call, place);
 }
 
 void RunUnwatched(Call& call) {
@@ -194,7 +211,8 @@ void RunUnwatched(Call& call) {
   bool ragged = false;
   if (__builtin_expect(IsUsual(call, &dtype, &place, &elements, &ragged), 1)) {
     const Kernel& kernel = *Choose(call, place, dtype);
-    if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC, 1))
+    if (__builtin_expect(
+            kernel.key.layout != KernelLayout::kNHWC && kernel.key.device == place.kind, 1))
       return Compute(call, kernel, place, dtype, Layout::kPlain, elements, ragged);
   }
   RunUnusual(call);
@@ -267,6 +285,7 @@ void RunNoting(Call& call, SettledCall* settled) {
     CheckInputs(call, dtype);
     Place place = PlaceOf(call);
     const Kernel& kernel = *Choose(call, place, dtype);
+    if (place != CPUPlace()) return Run(call);  // which a device repeats as a graph, if at all
     std::vector<const Value*> inputs(call.in.flat().begin(), call.in.flat().end());
     TransformedInputs transformed;
     Layout layout = transformed.Apply(call, kernel, place);

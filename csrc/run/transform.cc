@@ -1,19 +1,24 @@
 #include "run/transform.h"
 
+#include "run/fallback.h"
+
 namespace dygraph {
 
 Layout TransformedInputs::Apply(Call& call, const Kernel& kernel, Place place) {
   bool fits = kernel.key.layout != KernelLayout::kNHWC;
   for (const Value* v : call.in.flat()) {
-    if (v && v->is_tensor()) {
+    if (!v) continue;
+    if (v->is_tensor()) {
       fits &= v->tensor().layout() == Layout::kPlain && v->tensor().place() == place;
+    } else if (!v->empty()) {
+      fits &= v->place() == place;
     }
   }
   return __builtin_expect(fits, 1) ? Layout::kPlain : ApplySlow(call, kernel, place);
 }
 
-void TransformedInputs::Replace(Call& call, int flat, Tensor t) {
-  copies_.push_back(Value(std::move(t)));
+void TransformedInputs::Replace(Call& call, int flat, Value value) {
+  copies_.push_back(std::move(value));
   call.in.flat_at(flat) = &copies_.back();
 }
 
@@ -27,10 +32,14 @@ Layout TransformedInputs::ApplySlow(Call& call, const Kernel& kernel, Place plac
   copies_.reserve(2 * flat.size());  // elements must not move
   const Tensor* ordered = nullptr;   // the first channels-last input
   bool one_shape = true;
+  int of = 0;
   for (size_t i = 0; i < flat.size(); ++i) {
-    if (!flat[i] || !flat[i]->is_tensor()) continue;
-    if (flat[i]->tensor().place() != place)
-      Replace(call, static_cast<int>(i), CopyTo(flat[i]->tensor(), place));
+    while (call.in.begin_of(of) + call.in.count(of) <= static_cast<int>(i)) ++of;
+    if (!flat[i] || flat[i]->empty()) continue;
+    const Place where = op.inputs[of].on_host() ? CPUPlace() : place;
+    if (flat[i]->place() != where)
+      Replace(call, static_cast<int>(i), CopyTo(*flat[i], where));
+    if (!flat[i]->is_tensor()) continue;
     const Tensor& t = flat[i]->tensor();
     if (t.layout() == Layout::kNHWC && !ordered) ordered = &t;
   }

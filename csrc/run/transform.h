@@ -13,7 +13,7 @@ class TransformedInputs {
 
  private:
   Layout ApplySlow(Call& call, const Kernel& kernel, Place place);
-  void Replace(Call& call, int flat, Tensor t);
+  void Replace(Call& call, int flat, Value value);
   SmallVector<Value, 2> copies_;
 };
 

@@ -35,6 +35,7 @@ SelectedRows::SelectedRows(std::vector<int64_t> rows, int64_t height, Tensor val
 }
 
 Tensor SelectedRows::ToDense() const {
+  if (value_.place() != CPUPlace()) return CopyTo(OnHost().ToDense(), value_.place());
   Tensor dense(complete_dims_, value_.dtype(), value_.place());
   std::memset(dense.mutable_raw_data(), 0, dense.bytes());
   int64_t width = rows_.empty() ? 0 : value_.numel() / value_.dim(0);
@@ -46,7 +47,15 @@ Tensor SelectedRows::ToDense() const {
   return dense;
 }
 
+SelectedRows SelectedRows::OnHost() const {
+  return SelectedRows(rows_, height_, CopyTo(value_, CPUPlace()));
+}
+
 Ref<SelectedRows> SelectedRows::Merged() const {
+  if (value_.place() != CPUPlace()) {
+    Ref<SelectedRows> merged = OnHost().Merged();
+    return MakeRef<SelectedRows>(merged->rows_, height_, CopyTo(merged->value_, value_.place()));
+  }
   std::vector<size_t> order(rows_.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

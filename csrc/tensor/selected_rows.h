@@ -22,6 +22,7 @@ class SelectedRows : public ValueObject {
   Ref<SelectedRows> Merged() const;  // rows ascending and distinct, repeated ones added in order
 
  private:
+  SelectedRows OnHost() const;
   std::vector<int64_t> rows_;
   int64_t height_;
   Tensor value_;

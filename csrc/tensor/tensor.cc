@@ -230,17 +230,20 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   out.Allocate(t.dims(), t.dtype(), t.place(), layout);
   out.SetLoD(t.lod_ref());
   if (t.numel() == 0) return out;
-  if (t.place() != CPUPlace()) {  // the host transposes, and it cannot read a device's memory
+  int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
+  bool to_last = layout == Layout::kNHWC;
+  int64_t rows = to_last ? channels : area, cols = to_last ? area : channels;
+  if (t.place() != CPUPlace()) {
     DeviceContext& device = GetDeviceContext(t.place());
+    if (device.TransposeImages(t.raw_data(), out.mutable_raw_data(), n, rows, cols,
+                               SizeOf(t.dtype())))
+      return out;
     Tensor host(t.dims(), t.dtype(), CPUPlace(), t.layout());
     device.CopyToHost(host.mutable_raw_data(), t.raw_data(), t.bytes());
     device.CopyFromHost(out.mutable_raw_data(), ToLayout(host, layout).raw_data(), t.bytes());
     return out;
   }
-  int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
-  bool to_last = layout == Layout::kNHWC;
-  TransposeImages(t.raw_data(), out.mutable_raw_data(), n, to_last ? channels : area,
-                  to_last ? area : channels, SizeOf(t.dtype()));
+  TransposeImages(t.raw_data(), out.mutable_raw_data(), n, rows, cols, SizeOf(t.dtype()));
   return out;
 }
 
@@ -256,7 +259,8 @@ Tensor CopyTo(const Tensor& t, Place place) {
     to.CopyFromHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
   } else if (place == CPUPlace()) {
     from.CopyToHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
-  } else {
+  } else if (t.place().kind != place.kind ||
+             !to.CopyFromPeer(copy.mutable_raw_data(), from, t.raw_data(), t.bytes())) {
     Scratch host(CPUPlace(), t.bytes());
     from.CopyToHost(host.as<void>(), t.raw_data(), t.bytes());
     to.CopyFromHost(copy.mutable_raw_data(), host.as<void>(), t.bytes());
@@ -267,6 +271,7 @@ Tensor CopyTo(const Tensor& t, Place place) {
 double Item(const Tensor& t) {
   ENFORCE(t.numel() == 1, InvalidArgument,
           "only a tensor of one element converts to a number, got shape ", t.dims());
+  if (__builtin_expect(t.place() != CPUPlace(), 0)) return Item(CopyTo(t, CPUPlace()));
   return VisitDType(t.dtype(), [&](auto tag) -> double {
     using T = typename decltype(tag)::type;
     if constexpr (kIsComplex<T>) {

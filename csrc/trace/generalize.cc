@@ -165,7 +165,7 @@ void CompareOps(BlockDesc& a, const BlockDesc& b, const Opener& opener) {
 
 bool SameValue(const Value& a, const Value& b) {
   if (a.kind() != b.kind() || a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
-  Tensor x = a.ToDense().Plain(), y = b.ToDense().Plain();
+  Tensor x = CopyTo(a.ToDense(), CPUPlace()).Plain(), y = CopyTo(b.ToDense(), CPUPlace()).Plain();
   return x.bytes() == 0 || x.raw_data() == y.raw_data() ||
          std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
 }

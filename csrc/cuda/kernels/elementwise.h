@@ -73,9 +73,25 @@ void Zip3(const A* x, const B* y, const C* z, Out* out, int64_t n, F f, int64_t 
   detail::MapArrays(out, n, f, x, y, z);
 }
 
+// What differs from Map and Zip on the host alone.
+template <class Out, class In, class F>
+void MapPlain(const In* x, Out* y, int64_t n, F f, int64_t = 1) {
+  detail::MapArrays(y, n, f, x);
+}
+template <class A, class B, class Out, class F>
+void ZipPlain(const A* x, const B* y, Out* out, int64_t n, F f, int64_t = 1) {
+  detail::MapArrays(out, n, f, x, y);
+}
+
 template <class T>
 void Fill(T* y, int64_t n, T value) {
   detail::MapArrays(y, n, [=] DYGRAPH_FN() { return value; });
+}
+
+// y[i] = f(), one value for all.
+template <class T, class F>
+void FillWith(T* y, int64_t n, F f) {
+  detail::MapArrays(y, n, f);
 }
 
 }  // namespace dygraph::kernels

@@ -122,12 +122,11 @@ struct Kernel {
     const auto f = FunctionOf<P, C>(ctx);
     const T* from = x.data<T>();
     C* to = ctx.Out(kOut).template mutable_data<C>();
+    auto each = [f] DYGRAPH_FN(T v) { return f(static_cast<C>(v)); };
     if constexpr (P::kHot) {
-      kernels::Map(from, to, x.numel(), [f](T v) { return f(static_cast<C>(v)); }, P::kCost);
+      kernels::Map(from, to, x.numel(), each, P::kCost);
     } else {
-      ParallelFor(x.numel(), kernels::Grain(P::kCost), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = f(static_cast<C>(from[i]));
-      });
+      kernels::MapPlain(from, to, x.numel(), each, P::kCost);
     }
   }
 };
@@ -148,12 +147,11 @@ struct GradKernel {
     const T *from = given.data<T>(), *g = ctx.In(grad::kOutGrad).data<T>();
     T* to = ctx.Out(grad::kXGrad).mutable_data<T>();
     constexpr int64_t kCost = P::kGradCost ? P::kGradCost : P::kCost;
+    auto each = [f] DYGRAPH_FN(T v, T d) { return Gradient(f, v, d); };
     if constexpr (P::kHot) {
-      kernels::Zip(from, g, to, given.numel(), [f](T v, T d) { return Gradient(f, v, d); }, kCost);
+      kernels::Zip(from, g, to, given.numel(), each, kCost);
     } else {
-      ParallelFor(given.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = Gradient(f, from[i], g[i]);
-      });
+      kernels::ZipPlain(from, g, to, given.numel(), each, kCost);
     }
   }
 };
@@ -191,5 +189,5 @@ inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, RecipeNumber scale,
   using P##Kernel = ::dygraph::activation::Kernel<P, T>;         \
   template <class T>                                             \
   using P##GradKernel = ::dygraph::activation::GradKernel<P, T>; \
-  REGISTER_CPU_KERNEL(type, P##Kernel, __VA_ARGS__);             \
-  REGISTER_CPU_KERNEL(type##_grad, P##GradKernel, float, double)
+  REGISTER_KERNELS(type, P##Kernel, __VA_ARGS__);                \
+  REGISTER_KERNELS(type##_grad, P##GradKernel, float, double)

@@ -36,6 +36,11 @@ struct Plan {
   Dims dims, x, y;
 };
 
+// Strides of `t`, whose axes are aligned as `aligned`, over the axes `out`; 0 where it is repeated.
+Dims StridesOver(const Tensor& t, const Dims& aligned, const Dims& out);
+// The axes in the order of channels-last memory.
+void ToChannelsLast(Dims* d);
+
 Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims,
               const Dims& out, bool channels_last);
 

@@ -27,7 +27,7 @@ template <class T>
 struct MulKernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) { return kernels::Times(a, b); });
+                [] DYGRAPH_FN(T a, T b) { return kernels::Times(a, b); });
   }
 };
 
@@ -68,7 +68,7 @@ struct MulGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
-    auto times = [](T a, T b) { return kernels::Times(a, kernels::Conj(b)); };
+    auto times = [] DYGRAPH_FN(T a, T b) { return kernels::Times(a, kernels::Conj(b)); };
     GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), times);
     GradOf2<T>(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad), times);
   }
@@ -79,11 +79,11 @@ REGISTER_OPERATOR(elementwise_mul, DefineMul);
 REGISTER_POINTWISE(elementwise_mul);
 REGISTER_LOD_RULE(elementwise_mul, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_mul, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+REGISTER_KERNELS(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, complex64, complex128);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
 REGISTER_POINTWISE(elementwise_mul_grad);
-REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64,
+REGISTER_KERNELS(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64,
                     complex128);
 
 }  // namespace

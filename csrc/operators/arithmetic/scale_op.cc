@@ -106,26 +106,26 @@ struct ScaleKernel {
              b = static_cast<uint64_t>(static_cast<int64_t>(bias));
         return kernels::Map(
             x.data<T>(), y, x.numel(),  // whole numbers stay exact, and wrap
-            [s, b](T v) { return static_cast<T>(static_cast<uint64_t>(v) * s + b); });
+            [s, b] DYGRAPH_FN(T v) { return static_cast<T>(static_cast<uint64_t>(v) * s + b); });
       }
-      return kernels::Map(x.data<T>(), y, x.numel(), [scale, bias](T v) {
+      return kernels::Map(x.data<T>(), y, x.numel(), [scale, bias] DYGRAPH_FN(T v) {
         return kernels::Convert<T>(static_cast<double>(v) * scale + bias);
       });
     }
     if (bias == 0) {
-      kernels::Map(x.data<T>(), y, x.numel(), [scale](T v) { return static_cast<T>(v * scale); });
+      kernels::Map(x.data<T>(), y, x.numel(), [scale] DYGRAPH_FN(T v) { return static_cast<T>(v * scale); });
     } else if (scale == 1) {
-      kernels::Map(x.data<T>(), y, x.numel(), [bias](T v) { return static_cast<T>(v + bias); });
+      kernels::Map(x.data<T>(), y, x.numel(), [bias] DYGRAPH_FN(T v) { return static_cast<T>(v + bias); });
     } else {
       kernels::Map(x.data<T>(), y, x.numel(),
-                   [scale, bias](T v) { return static_cast<T>(v * scale + bias); });
+                   [scale, bias] DYGRAPH_FN(T v) { return static_cast<T>(v * scale + bias); });
     }
   }
 };
 
 REGISTER_OPERATOR(scale, DefineScale);
 REGISTER_POINTWISE(scale);
-REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t,
+REGISTER_KERNELS(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     complex64, complex128);
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
+#include "kernels/touched_rows.h"
 #include "op/lod_rule.h"
 #include "op/pointwise.h"
 #include "operators/selected_rows.h"
@@ -87,7 +87,7 @@ struct ListSumKernel {
       terms.push_back(&ctx.InValue(kX, i));
       all_rows &= terms.back()->is_rows();
     }
-    all_rows ? Concatenate(terms, &ctx.OutValue(kOut)) : Add(terms, &ctx.Out(kOut));
+    all_rows ? Concatenate(ctx, terms) : Add(ctx, terms, &ctx.Out(kOut));
   }
 
   static void AddElements(KernelContext& ctx) {
@@ -101,12 +101,12 @@ struct ListSumKernel {
         const std::vector<Tensor>& of = ctx.InValue(kX, i).array().items;
         if (e < of.size() && of[e].has_data()) present.emplace_back(of[e].Plain());
       }
-      if (!present.empty()) items[e] = SumOf(present, e, ctx.place());
+      if (!present.empty()) items[e] = SumOf(ctx, present, e);
     }
     ctx.OutValue(kOut) = Value(MakeRef<TensorArray>(std::move(items)));
   }
 
-  static Tensor SumOf(const std::vector<Value>& present, size_t e, Place place) {
+  static Tensor SumOf(KernelContext& ctx, const std::vector<Value>& present, size_t e) {
     const Tensor& first = present[0].tensor();
     if (present.size() == 1) return first;
     SmallVector<const Value*, 8> terms;
@@ -116,13 +116,13 @@ struct ListSumKernel {
               "the elements ", e, " of X must have one shape and type, got ", first.dims(), " of ",
               first.dtype(), " and ", v.tensor().dims(), " of ", v.dtype());
     }
-    Tensor out(first.dims(), first.dtype(), place);
+    Tensor out(first.dims(), first.dtype(), ctx.place());
     out.SetLoD(first.lod_ref());
-    Add(terms, &out);
+    Add(ctx, terms, &out);
     return out;
   }
 
-  static void Concatenate(Span<const Value* const> terms, Value* out) {
+  static void Concatenate(KernelContext& ctx, Span<const Value* const> terms) {
     std::vector<int64_t> rows;
     Dims dims = terms[0]->rows().value().dims();
     for (const Value* t : terms)
@@ -132,41 +132,41 @@ struct ListSumKernel {
     char* to = static_cast<char*>(value.mutable_raw_data());
     for (const Value* t : terms) {
       const Tensor& v = t->rows().value();
-      std::memcpy(to, v.raw_data(), v.bytes());
+      ctx.device().CopyWithin(to, v.raw_data(), v.bytes());
       to += v.bytes();
     }
-    out->SetRows(
+    ctx.OutValue(kOut).SetRows(
         MakeRef<SelectedRows>(std::move(rows), terms[0]->rows().height(), std::move(value)));
   }
 
-  static void Add(Span<const Value* const> terms, Tensor* out) {
+  static void Add(KernelContext& ctx, Span<const Value* const> terms, Tensor* out) {
     T* y = out->mutable_data<T>();
     int64_t n = out->numel();
     size_t next = 1;
     if (terms.size() > 1 && terms[0]->is_tensor() && terms[1]->is_tensor()) {
       kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n,
-                   [](T a, T b) { return kernels::Plus(a, b); });
+                   [] DYGRAPH_FN(T a, T b) { return kernels::Plus(a, b); });
       next = 2;
     } else if (terms[0]->is_rows()) {
       kernels::Fill(y, n, T(0));
       next = 0;
     } else if (const T* x = terms[0]->tensor().data<T>(); x != y && n > 0) {
-      std::memcpy(y, x, out->bytes());
+      ctx.device().CopyWithin(y, x, out->bytes());
     }
     for (; next < terms.size(); ++next) {
       if (terms[next]->is_tensor()) {
         kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n,
-                     [](T a, T b) { return kernels::Plus(a, b); });
+                     [] DYGRAPH_FN(T a, T b) { return kernels::Plus(a, b); });
         continue;
       }
       const SelectedRows& r = terms[next]->rows();
       if (r.rows().empty()) continue;
       int64_t width = r.value().numel() / r.value().dim(0);
       const T* v = r.value().data<T>();
-      for (size_t i = 0; i < r.rows().size(); ++i) {
-        T* row = y + r.rows()[i] * width;
-        for (int64_t k = 0; k < width; ++k) row[k] += v[i * width + k];
-      }
+      kernels::ForEachTouched<T>(r.rows().data(), static_cast<int64_t>(r.rows().size()), width,
+                                 [=] DYGRAPH_FN(int64_t row, int64_t i, int64_t k) {
+                                   y[row * width + k] += v[i * width + k];
+                                 });
     }
   }
 };
@@ -180,7 +180,7 @@ REGISTER_LOD_RULE(sum, [](const LoDCall& c) {
   if (c.described()) return c.levels[c.call.in.begin_of(kX)] > 0;
   return first && first->is_tensor() && first->tensor().lod();
 });
-REGISTER_CPU_KERNEL(sum, ListSumKernel, float, double, int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(sum, ListSumKernel, float, double, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -45,7 +45,7 @@ struct FillAnyLikeKernel {
 
 REGISTER_OPERATOR(fill_any_like, DefineFillAnyLike);
 REGISTER_OPEN_ATTRS(fill_any_like, "value");
-REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, AllTypes);
+REGISTER_KERNELS(fill_any_like, FillAnyLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

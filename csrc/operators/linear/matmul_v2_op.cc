@@ -119,9 +119,9 @@ bool KeepsRows(const LoDCall& c) {
 REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
 REGISTER_LOD_ALSO(matmul_v2, kY);
 REGISTER_LOD_RULE(matmul_v2, KeepsRows);
-REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);
-REGISTER_CPU_KERNEL(matmul_v2_grad, grad::MatmulV2GradKernel, float, double);
+REGISTER_KERNELS(matmul_v2_grad, grad::MatmulV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::matmul

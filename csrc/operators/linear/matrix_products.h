@@ -3,7 +3,9 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
+#include "kernels/loops.h"
 #include "kernels/matmul.h"
+#include "kernels/matmul_stack.h"
 #include "op/op_registry.h"
 
 namespace dygraph::matmul {
@@ -47,6 +49,7 @@ inline Product Describe(const Dims& x, const Dims& y, bool trans_x, bool trans_y
   return p;
 }
 
+// Calls f(i, matrix of x, matrix of y) for the matrices begin <= i < end of the result.
 template <class F>
 void Matrices(const Product& p, int64_t begin, int64_t end, const F& f) {
   for (int64_t i = begin; i < end; ++i) {
@@ -69,16 +72,15 @@ void Matrices(const Product& p, int64_t begin, int64_t end, const F& f) {
   }
 }
 
-// Calls f(i, matrix of x, matrix of y) for every matrix of the result, where `apart` and the
-// matrices are small some on each thread: by the sizes alone, for one and the same product on one
-// thread or on all may differ in the last bit.
-template <class F>
-void ForEachMatrix(const Product& p, bool apart, F f) {
-  constexpr int64_t kSmall = 1 << 24;  // multiplications
-  int64_t count = Numel(p.batch), volume = p.m * p.n * p.k;
-  if (!apart || volume > kSmall || count < 2) return Matrices(p, 0, count, f);
-  kernels::ParallelRows(count, volume / 8 + 1,
-                        [&](int64_t begin, int64_t end) { Matrices(p, begin, end, f); });
+// Strides in matrices of an operand with the leading axes `of` over the axes `batch`.
+inline Dims StridesIn(const Dims& of, const Dims& batch) {
+  Dims strides(batch.size(), 0);
+  int64_t stride = 1;
+  for (int d = of.rank() - 1, to = batch.rank() - 1; d >= 0; --d, --to) {
+    if (of[d] != 1) strides[to] = stride;
+    stride *= of[d];
+  }
+  return strides;
 }
 
 template <class T>
@@ -90,10 +92,10 @@ void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
     return kernels::MatMul<T>(false, p.trans_y, count * p.m, p.n, p.k, alpha, xd, p.k, yd, p.ldy(),
                               T(0), od, p.n);
   }
-  ForEachMatrix(p, true, [&](int64_t i, int64_t xi, int64_t yi) {
-    kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd + xi * p.m * p.k, p.ldx(),
-                       yd + yi * p.k * p.n, p.ldy(), T(0), od + i * p.m * p.n, p.n);
-  });
+  kernels::MatMulStack<T>({p.batch, StridesIn(p.x_batch, p.batch), StridesIn(p.y_batch, p.batch),
+                           StridesIn(p.batch, p.batch)},
+                          {p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd, p.ldx(), yd, p.ldy(),
+                           T(0), od, p.n});
 }
 
 // The product of integers, which wraps. No library has it and networks do not need it fast: rows of
@@ -105,18 +107,21 @@ void MultiplyIntegers(const Product& p, const T* xd, const T* yd, T* od) {
     T* out = od + i * p.m * p.n;
     const int64_t x_row = p.trans_x ? 1 : p.k, x_step = p.trans_x ? p.m : 1;
     const int64_t y_row = p.trans_y ? 1 : p.n, y_step = p.trans_y ? p.k : 1;
-    kernels::ParallelRows(p.m, p.n * p.k, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        T* row = out + r * p.n;
-        std::fill_n(row, p.n, T(0));
-        for (int64_t k = 0; k < p.k; ++k) {
-          const T factor = x[r * x_row + k * x_step];
-          const T* from = y + k * y_row;
-          for (int64_t c = 0; c < p.n; ++c)
-            row[c] = kernels::Plus(row[c], kernels::Times(factor, from[c * y_step]));
-        }
-      }
-    });
+    const int64_t n = p.n, k = p.k;
+    kernels::ForEachRow(
+        p.m, n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          T* row = out + r * n;
+          team.Each(n, [=](int64_t c) { row[c] = T(0); });
+          for (int64_t i = 0; i < k; ++i) {
+            const T factor = x[r * x_row + i * x_step];
+            const T* from = y + i * y_row;
+            team.Each(n, [=](int64_t c) {
+              row[c] = kernels::Plus(row[c], kernels::Times(factor, from[c * y_step]));
+            });
+          }
+        },
+        k);
   });
 }
 
@@ -131,39 +136,38 @@ void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T*
     p.batch.clear();
     p.x_batch.clear();
   }
+  const Dims all = StridesIn(p.batch, p.batch), of_x = StridesIn(p.x_batch, p.batch),
+             of_y = StridesIn(p.y_batch, p.batch);
+  const bool empty = p.m * p.n * p.k == 0;
   if (Tensor* out = x_grad) {
     const T* yd = y.data<T>();
     T* to = out->mutable_data<T>();
-    bool added = Numel(p.x_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
+    bool added = Numel(p.x_batch) != Numel(p.batch) || empty;
     if (added) kernels::Fill(to, out->numel(), T(0));
-    ForEachMatrix(p, !added, [&](int64_t i, int64_t xi, int64_t yi) {
-      const T *gi = g + i * p.m * p.n, *b = yd + yi * p.k * p.n;
-      T* a = to + xi * p.m * p.k;
-      if (p.trans_x) {
-        kernels::MatMul<T>(p.trans_y, true, p.k, p.m, p.n, alpha, b, p.ldy(), gi, p.n, T(added), a,
-                           p.m);
-      } else {
-        kernels::MatMul<T>(false, !p.trans_y, p.m, p.k, p.n, alpha, gi, p.n, b, p.ldy(), T(added),
-                           a, p.k);
-      }
-    });
+    if (p.trans_x) {
+      kernels::MatMulStack<T>({p.batch, of_y, all, of_x},
+                              {p.trans_y, true, p.k, p.m, p.n, alpha, yd, p.ldy(), g, p.n,
+                               T(added), to, p.m});
+    } else {
+      kernels::MatMulStack<T>({p.batch, all, of_y, of_x},
+                              {false, !p.trans_y, p.m, p.k, p.n, alpha, g, p.n, yd, p.ldy(),
+                               T(added), to, p.k});
+    }
   }
   if (Tensor* out = y_grad) {
     const T* xd = x.data<T>();
     T* to = out->mutable_data<T>();
-    bool added = Numel(p.y_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
+    bool added = Numel(p.y_batch) != Numel(p.batch) || empty;
     if (added) kernels::Fill(to, out->numel(), T(0));
-    ForEachMatrix(p, !added, [&](int64_t i, int64_t xi, int64_t yi) {
-      const T *gi = g + i * p.m * p.n, *a = xd + xi * p.m * p.k;
-      T* b = to + yi * p.k * p.n;
-      if (p.trans_y) {
-        kernels::MatMul<T>(true, p.trans_x, p.n, p.k, p.m, alpha, gi, p.n, a, p.ldx(), T(added), b,
-                           p.k);
-      } else {
-        kernels::MatMul<T>(!p.trans_x, false, p.k, p.n, p.m, alpha, a, p.ldx(), gi, p.n, T(added),
-                           b, p.n);
-      }
-    });
+    if (p.trans_y) {
+      kernels::MatMulStack<T>({p.batch, all, of_x, of_y},
+                              {true, p.trans_x, p.n, p.k, p.m, alpha, g, p.n, xd, p.ldx(),
+                               T(added), to, p.k});
+    } else {
+      kernels::MatMulStack<T>({p.batch, of_x, all, of_y},
+                              {!p.trans_x, false, p.k, p.n, p.m, alpha, xd, p.ldx(), g, p.n,
+                               T(added), to, p.n});
+    }
   }
 }
 

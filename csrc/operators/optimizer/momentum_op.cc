@@ -1,3 +1,4 @@
+#include "op/number.h"
 #include "operators/optimizer/optimizer.h"
 
 namespace dygraph {
@@ -55,74 +56,39 @@ template <class T>
 struct MomentumKernel {
   const T *p, *v;
   T *p_out, *v_out;
-  T mu, rate;
-  bool nesterov;
+  T mu, scale, decay;
+  Number<T> rate;
+  bool nesterov, changed;
 
-  // Elements [begin, end); g(i) is the gradient of element i.
-  template <class G>
-  DYGRAPH_INLINE void Step(int64_t begin, int64_t end, G g) const {
-    const T *p = this->p, *v = this->v;
-    T *p_out = this->p_out, *v_out = this->v_out, mu = this->mu, rate = this->rate;
-    if (nesterov) {
-      DYGRAPH_IVDEP
-      for (int64_t i = begin; i < end; ++i) {
-        T gi = g(i), velocity = mu * v[i] + gi;
-        v_out[i] = velocity;
-        p_out[i] = p[i] - rate * (gi + mu * velocity);
-      }
-    } else {
-      DYGRAPH_IVDEP
-      for (int64_t i = begin; i < end; ++i) {
-        T velocity = mu * v[i] + g(i);
-        v_out[i] = velocity;
-        p_out[i] = p[i] - rate * velocity;
-      }
-    }
+  // One element, whose gradient is g.
+  DYGRAPH_INLINE void Step(int64_t i, T g) const {
+    if (changed) g = scale * g + decay * p[i];
+    const T velocity = mu * v[i] + g;
+    v_out[i] = velocity;
+    p_out[i] = p[i] - rate() * (nesterov ? g + mu * velocity : velocity);
   }
 
   static void Compute(KernelContext& ctx) {
     const MomentumAttrs& a = ctx.attrs<MomentumAttrs>();
-    const Tensor& param = ctx.In(kParam);
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    MomentumKernel step{param.data<T>(),
-                        ctx.In(kVelocity).data<T>(),
-                        ctx.Out(kParamOut).mutable_data<T>(),
-                        ctx.Out(kVelocityOut).mutable_data<T>(),
-                        static_cast<T>(a.mu),
-                        rate,
-                        a.use_nesterov};
     const T scale = static_cast<T>(a.rescale_grad),
             decay = a.regularization_method.empty() ? T(0) : T(a.regularization_coeff);
-    const bool changed = scale != T(1) || decay != T(0);
-    const T* p = param.data<T>();
-    if (!ctx.IsRows(kGrad)) {
-      const T* g = ctx.In(kGrad).data<T>();
-      return optimizer::Elements(ctx, param.numel(), 1, [=](int64_t begin, int64_t end) {
-        if (changed) {
-          return kernels::Simd([=] {
-            step.Step(begin, end, [=](int64_t i) { return scale * g[i] + decay * p[i]; });
-          });
-        }
-        kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
-      });
-    }
-    Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
-    int64_t width = optimizer::RowWidth(param);
-    optimizer::ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
-      int64_t begin = r * width;
-      kernels::Simd([=] {
-        if (g)
-          step.Step(begin, begin + width,
-                    [=](int64_t i) { return scale * g[i - begin] + decay * p[i]; });
-        else
-          step.Step(begin, begin + width, [=](int64_t i) { return decay * p[i]; });
-      });
-    });
+    const MomentumKernel step{ctx.In(kParam).data<T>(),
+                              ctx.In(kVelocity).data<T>(),
+                              ctx.Out(kParamOut).mutable_data<T>(),
+                              ctx.Out(kVelocityOut).mutable_data<T>(),
+                              static_cast<T>(a.mu),
+                              scale,
+                              decay,
+                              Number<T>(ctx.In(kLearningRate)),
+                              a.use_nesterov,
+                              scale != T(1) || decay != T(0)};
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad,
+                                 [=] DYGRAPH_FN(int64_t i, T g) { step.Step(i, g); });
   }
 };
 
 REGISTER_OPERATOR(momentum, DefineMomentum);
-REGISTER_CPU_KERNEL(momentum, MomentumKernel, float, double);
+REGISTER_KERNELS(momentum, MomentumKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -55,7 +55,7 @@ int64_t RowWidth(const Tensor& param) {
 
 void CopyThrough(const Tensor& from, Tensor* to) {
   if (from.raw_data() != to->raw_data() && from.numel() > 0)
-    std::memcpy(to->mutable_raw_data(), from.raw_data(), from.bytes());
+    GetDeviceContext(from.place()).CopyWithin(to->mutable_raw_data(), from.raw_data(), from.bytes());
 }
 
 }  // namespace dygraph::optimizer

@@ -1,5 +1,5 @@
-#include <cstring>
-
+#include "kernels/touched_rows.h"
+#include "op/number.h"
 #include "operators/optimizer/optimizer.h"
 
 namespace dygraph {
@@ -36,43 +36,28 @@ struct SgdKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& param = ctx.In(kParam);
     Tensor& out = ctx.Out(kParamOut);
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    const Number<T> rate(ctx.In(kLearningRate));
     const T* p = param.data<T>();
     T* y = out.mutable_data<T>();
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      return optimizer::Elements(ctx, param.numel(), 1, [=](int64_t begin, int64_t end) {
-        kernels::SimdFor<T>([=] {
-          DYGRAPH_IVDEP
-          for (int64_t i = begin; i < end; ++i) y[i] = p[i] - rate * g[i];
-        });
-      });
+      return optimizer::EachElement<T>(
+          ctx, param.numel(), 1, [=] DYGRAPH_FN(int64_t i) { y[i] = p[i] - rate() * g[i]; });
     }
     const SelectedRows& g = ctx.InRows(kGrad);
-    if (p != y && param.numel() > 0) std::memcpy(y, p, param.bytes());
+    if (p != y) ctx.device().CopyWithin(y, p, param.bytes());
     if (g.rows().empty()) return;
-    int64_t width = optimizer::RowWidth(param);
+    const int64_t width = optimizer::RowWidth(param);
     const T* v = g.value().data<T>();
-    const int64_t* rows = g.rows().data();
-    int64_t count = static_cast<int64_t>(g.rows().size());
-    // A row belongs to one thread, which adds its occurrences in order.
-    int64_t pieces = count * width <= kernels::Grain() ? 1 : NumThreads();
-    ParallelBlocks(pieces, [=](int64_t piece) {
-      kernels::Simd([=] {
-        for (int64_t i = 0; i < count; ++i) {
-          if (pieces > 1 && rows[i] % pieces != piece) continue;
-          T* to = y + rows[i] * width;
-          const T* from = v + i * width;
-          DYGRAPH_IVDEP
-          for (int64_t k = 0; k < width; ++k) to[k] -= rate * from[k];
-        }
-      });
-    });
+    kernels::ForEachTouched<T>(g.rows().data(), static_cast<int64_t>(g.rows().size()), width,
+                               [=] DYGRAPH_FN(int64_t row, int64_t i, int64_t k) {
+                                 y[row * width + k] -= rate() * v[i * width + k];
+                               });
   }
 };
 
 REGISTER_OPERATOR(sgd, DefineSgd);
-REGISTER_CPU_KERNEL(sgd, SgdKernel, float, double);
+REGISTER_KERNELS(sgd, SgdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
 #include "op/gradient_call.h"
+#include "op/number.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -24,22 +25,23 @@ void DefineMean(OpDef& op) {
       .Grad(CallGradient);
 }
 
+// The mean of integers and truths, in float64.
+template <class T>
+struct WideMean : kernels::MeanOp<double> {
+  using In = T;
+  DYGRAPH_INLINE static double Add(double lane, T v) { return lane + static_cast<double>(v); }
+};
+
 template <class T>
 struct MeanKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    int64_t n = x.numel();
-    if constexpr (std::is_floating_point_v<T>) {
-      bool all = true;
-      kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1),
-                                          Span<const bool>(&all, 1),
-                                          ctx.Out(kOut).mutable_data<T>());
-    } else {
-      double total = 0;
-      for (const T *at = x.data<T>(), *end = at + n; at < end; ++at)
-        total += static_cast<double>(*at);
-      *ctx.Out(kOut).mutable_data<float>() = static_cast<float>(total / static_cast<double>(n));
-    }
+    const int64_t n = x.numel();
+    const bool all = true;
+    using Result = std::conditional_t<std::is_floating_point_v<T>, T, float>;
+    using Op = std::conditional_t<std::is_floating_point_v<T>, kernels::MeanOp<T>, WideMean<T>>;
+    kernels::Reduce<Op>(x.data<T>(), Span<const int64_t>(&n, 1), Span<const bool>(&all, 1),
+                        ctx.Out(kOut).mutable_data<Result>());
   }
 };
 
@@ -60,19 +62,20 @@ void DefineMeanGrad(OpDef& op) {
 template <class T>
 struct MeanGradKernel {
   static void Compute(KernelContext& ctx) {
-    int64_t n = ctx.In(kX).numel();
-    if (n > 0)
-      kernels::Fill(ctx.Out(kXGrad).mutable_data<T>(), n,
-                    *ctx.In(kOutGrad).data<T>() / static_cast<T>(n));
+    const int64_t n = ctx.In(kX).numel();
+    if (n == 0) return;
+    const Number<T> g(ctx.In(kOutGrad));
+    kernels::FillWith(ctx.Out(kXGrad).mutable_data<T>(), n,
+                      [=] DYGRAPH_FN() { return g() / static_cast<T>(n); });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(mean, DefineMean);
-REGISTER_CPU_KERNEL(mean, MeanKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+REGISTER_KERNELS(mean, MeanKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 REGISTER_OPERATOR(mean_grad, grad::DefineMeanGrad);
-REGISTER_CPU_KERNEL(mean_grad, grad::MeanGradKernel, float, double);
+REGISTER_KERNELS(mean_grad, grad::MeanGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

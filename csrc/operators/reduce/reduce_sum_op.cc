@@ -46,7 +46,7 @@ struct SumGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
-    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [](T v) { return v; });
+    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [] DYGRAPH_FN(T v) { return v; });
   }
 };
 }  // namespace grad
@@ -54,9 +54,9 @@ struct SumGradKernel {
 REGISTER_OPERATOR(reduce_sum, DefineSum);
 REGISTER_OPEN_ATTRS(reduce_sum, "dim");
 REGISTER_LOD_RULE(reduce_sum, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_sum, SumKernel, AllTypes);
+REGISTER_KERNELS(reduce_sum, SumKernel, AllTypes);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
-REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(reduce_sum_grad, grad::SumGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::reduce

@@ -151,7 +151,7 @@ void Spread(const Tensor& result, const ReduceAttrs& a, Tensor* out, F f) {
   Strides strides(out->dims(), Axes(out->rank(), a));
   const T* r = result.data<T>();
   kernels::Broadcast(out->dims(), r, strides.out, r, strides.out, out->mutable_data<T>(),
-                     [f](T v, T) { return f(v); });
+                     [f] DYGRAPH_FN(T v, T) { return f(v); });
 }
 
 inline int64_t CountOf(const Tensor& x, const Axes& axes) {

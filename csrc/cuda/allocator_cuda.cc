@@ -1,0 +1,63 @@
+// Where the arenas of CUDAPlace and CUDAPinnedPlace come from.
+#include <algorithm>
+
+#include "cuda/stream.h"
+#include "memory/system_allocators.h"
+#include "platform/device_context.h"
+
+namespace dygraph::cuda {
+namespace {
+
+class DeviceAllocator : public memory::SystemAllocator {
+ public:
+  explicit DeviceAllocator(Place place) : place_(place) {}
+  void* Alloc(size_t bytes) override {
+    GetDeviceContext(place_).Enter();
+    void* block = nullptr;
+    if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void Free(void* block, size_t) override { cudaFree(block); }
+  size_t Total() const override {
+    if (total_ > 0) return total_;
+    GetDeviceContext(place_).Enter();
+    size_t unused = 0;
+    Check(cudaMemGetInfo(&unused, &total_), "a question about the device");
+    return total_;
+  }
+
+ private:
+  Place place_;
+  mutable size_t total_ = 0;
+};
+
+class PinnedAllocator : public memory::SystemAllocator {
+ public:
+  void* Alloc(size_t bytes) override {
+    void* block = nullptr;
+    if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void Free(void* block, size_t) override { cudaFreeHost(block); }
+  size_t Total() const override {
+    static const size_t total = memory::MakeHostAllocator(CPUPlace())->Total();
+    return total;
+  }
+};
+
+bool RegisterAllocators() {
+  memory::RegisterSystemAllocator(DeviceKind::kCUDA, [](Place place) {
+    return std::unique_ptr<memory::SystemAllocator>(std::make_unique<DeviceAllocator>(place));
+  });
+  memory::RegisterSystemAllocator(DeviceKind::kCUDAPinned, [](Place) {
+    return std::unique_ptr<memory::SystemAllocator>(std::make_unique<PinnedAllocator>());
+  });
+  return true;
+}
+
+const bool registered = RegisterAllocators();
+
+}  // namespace
+}  // namespace dygraph::cuda

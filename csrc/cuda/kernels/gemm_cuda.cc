@@ -1,0 +1,189 @@
+// Matrix products by cuBLASLt. Descriptors and the algorithm of a product are kept by its sizes.
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+
+#include "cuda/launch.h"
+#include "cuda/libraries_cuda.h"
+#include "cuda/scratch.h"
+#include "kernels/matmul.h"
+#include "platform/device_flags.h"
+#include "tensor/dtype.h"
+
+namespace dygraph::kernels {
+namespace {
+
+using cuda::CublasLt;
+
+constexpr size_t kMostWorkspace = 32 << 20;
+constexpr size_t kMostKept = 2048;
+
+void Ok(int status, const char* what) {
+  ENFORCE(status == 0, PreconditionNotMet, "cuBLASLt reports status ", status, " of ", what);
+}
+
+template <class T>
+constexpr int TypeOf() {
+  if constexpr (std::is_same_v<T, float>) return cuda::kReal32;
+  if constexpr (std::is_same_v<T, double>) return cuda::kReal64;
+  if constexpr (std::is_same_v<T, float16>) return cuda::kReal16;
+  if constexpr (std::is_same_v<T, bfloat16>) return cuda::kBrain16;
+  if constexpr (std::is_same_v<T, complex64>) return cuda::kComplex32;
+  if constexpr (std::is_same_v<T, complex128>) return cuda::kComplex64;
+}
+// What alpha and beta are.
+template <class T>
+using Factor =
+    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
+// Everything that the choice of an algorithm may depend on.
+struct Key {
+  int64_t m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count;
+  int32_t type, device, flags, alignment;
+  bool operator==(const Key& o) const { return std::memcmp(this, &o, sizeof(Key)) == 0; }
+};
+static_assert(std::has_unique_object_representations_v<Key>);
+struct HashOf {
+  size_t operator()(const Key& key) const {
+    uint64_t words[sizeof(Key) / 8], hash = 0;
+    std::memcpy(words, &key, sizeof(Key));
+    for (uint64_t w : words) hash = (hash ^ w) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    return hash;
+  }
+};
+
+struct Plan {
+  CublasLt::Desc desc = nullptr;
+  CublasLt::Layout first = nullptr, second = nullptr, result = nullptr;
+  CublasLt::Heuristic chosen = {};
+};
+
+CublasLt::Handle HandleOf(int device) {
+  static std::mutex mutex;
+  static CublasLt::Handle handles[256] = {};
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!handles[device]) Ok(cuda::TheCublasLt().Create(&handles[device]), "its handle");
+  return handles[device];
+}
+
+CublasLt::Layout MakeLayout(int type, int64_t rows, int64_t cols, int64_t ld, int64_t apart,
+                            int64_t count) {
+  const CublasLt& lt = cuda::TheCublasLt();
+  CublasLt::Layout layout;
+  Ok(lt.LayoutCreate(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(cols), ld),
+     "a layout");
+  if (count > 1) {
+    const int32_t batch = static_cast<int32_t>(count);
+    Ok(lt.LayoutSet(layout, CublasLt::kBatchCount, &batch, sizeof(batch)), "a layout");
+    Ok(lt.LayoutSet(layout, CublasLt::kBatchStride, &apart, sizeof(apart)), "a layout");
+  }
+  return layout;
+}
+
+// Row-major c = a b is column-major c^T = b^T a^T, so that the operands change places.
+std::shared_ptr<Plan> MakePlan(const Key& key) {
+  const CublasLt& lt = cuda::TheCublasLt();
+  const bool ta = key.flags & 1, tb = key.flags & 2, tf32 = key.flags & 4;
+  auto plan = std::make_shared<Plan>();
+  const bool wide = key.type == cuda::kReal64 || key.type == cuda::kComplex64;
+  const bool narrow = key.type == cuda::kReal16 || key.type == cuda::kBrain16;
+  const int compute = wide ? CublasLt::k64F : tf32 ? CublasLt::k32FFastTF32 : CublasLt::k32F;
+  Ok(lt.DescCreate(&plan->desc, compute, narrow ? cuda::kReal32 : key.type), "a product");
+  const int first = tb, second = ta;  // 0: as it is, 1: transposed
+  Ok(lt.DescSet(plan->desc, CublasLt::kTransA, &first, sizeof(first)), "a product");
+  Ok(lt.DescSet(plan->desc, CublasLt::kTransB, &second, sizeof(second)), "a product");
+  plan->first = MakeLayout(key.type, tb ? key.k : key.n, tb ? key.n : key.k, key.ldb, key.b_apart,
+                           key.count);
+  plan->second = MakeLayout(key.type, ta ? key.m : key.k, ta ? key.k : key.m, key.lda,
+                            key.a_apart, key.count);
+  plan->result = MakeLayout(key.type, key.n, key.m, key.ldc, key.c_apart, key.count);
+  CublasLt::Preference preference;
+  Ok(lt.PreferenceCreate(&preference), "a preference");
+  Ok(lt.PreferenceSet(preference, CublasLt::kMostWorkspace, &kMostWorkspace,
+                      sizeof(kMostWorkspace)),
+     "a preference");
+  int found = 0;
+  Ok(lt.GetHeuristic(HandleOf(key.device), plan->desc, plan->first, plan->second, plan->result,
+                     plan->result, preference, 1, &plan->chosen, &found),
+     "the choice of an algorithm");
+  ENFORCE(found > 0, Unimplemented, "cuBLASLt must have an algorithm for a product of [", key.m,
+          ", ", key.k, "] and [", key.k, ", ", key.n, "], got none");
+  return plan;
+}
+
+// The plans used last, bounded.
+std::shared_ptr<Plan> PlanFor(const Key& key) {
+  static std::mutex mutex;
+  static auto* plans = new std::unordered_map<Key, std::shared_ptr<Plan>, HashOf>;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Plan>& plan = (*plans)[key];
+  if (!plan) {
+    try {
+      plan = MakePlan(key);
+    } catch (...) {
+      plans->erase(key);
+      throw;
+    }
+  }
+  std::shared_ptr<Plan> kept = plan;
+  if (plans->size() > kMostKept) plans->erase(plans->begin());
+  return kept;
+}
+
+// The largest power of two up to 256 that divides all addresses: kernels are chosen by it.
+template <class... Ps>
+int32_t AlignmentOf(Ps... at) {
+  uintptr_t bits = ((reinterpret_cast<uintptr_t>(at)) | ...) | 256;
+  return static_cast<int32_t>(bits & -bits);
+}
+
+}  // namespace
+
+template <class T>
+void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
+                 int64_t lda, int64_t a_apart, const T* b, int64_t ldb, int64_t b_apart, T beta,
+                 T* c, int64_t ldc, int64_t c_apart, int64_t count) {
+  if (m == 0 || n == 0 || count == 0) return;
+  if (k == 0) {
+    const T factor = beta;
+    return cuda::ForEach(count * m * n, [=] DYGRAPH_FN(int64_t i) {
+      T& at = c[i / (m * n) * c_apart + i / n % m * ldc + i % n];
+      at = factor == T(0) ? T(0) : static_cast<T>(at * factor);
+    });
+  }
+  const int device = cuda::CurrentPlace().id;
+  const Key key{m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count, TypeOf<T>(), device,
+                ta | tb << 1 | FLAGS_allow_tf32 << 2, AlignmentOf(a, b, c)};
+  const std::shared_ptr<Plan> plan = PlanFor(key);
+  const Factor<T> up = static_cast<Factor<T>>(alpha), kept = static_cast<Factor<T>>(beta);
+  cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
+  Ok(cuda::TheCublasLt().MatMul(HandleOf(device), plan->desc, &up, b, plan->first, a, plan->second,
+                                &kept, c, plan->result, c, plan->result, &plan->chosen.algo,
+                                workspace.data(), plan->chosen.workspace, cuda::CurrentStream()),
+     "a product");
+}
+
+template <class T>
+void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+            const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  MatMulStack(ta, tb, m, n, k, alpha, a, lda, int64_t{0}, b, ldb, int64_t{0}, beta, c, ldc,
+              int64_t{0}, int64_t{1});
+}
+
+#define MATMUL(T)                                                                                 \
+  template void MatMul(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, const T*,     \
+                       int64_t, T, T*, int64_t);                                                  \
+  template void MatMulStack(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, int64_t, \
+                            const T*, int64_t, int64_t, T, T*, int64_t, int64_t, int64_t)
+MATMUL(float);
+MATMUL(double);
+MATMUL(float16);
+MATMUL(bfloat16);
+MATMUL(complex64);
+MATMUL(complex128);
+#undef MATMUL
+
+}  // namespace dygraph::kernels

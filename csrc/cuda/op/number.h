@@ -1,0 +1,33 @@
+// op/number.h on the device: the loop reads the number where it lies.
+#pragma once
+
+#include "base/marks.h"
+#include "tensor/tensor.h"
+
+namespace dygraph {
+
+template <class T>
+class Number {
+ public:
+  explicit Number(const Tensor& t) : dtype_(t.dtype()), at_(t.raw_data()) {
+    ENFORCE(t.numel() == 1, InvalidArgument,
+            "only a tensor of one element converts to a number, got shape ", t.dims());
+    ENFORCE(dtype_ == DType::kFloat32 || dtype_ == DType::kFloat64 || dtype_ == DType::kInt32 ||
+                dtype_ == DType::kInt64,
+            Type, "a number must be of float32, float64, int32 or int64, got ", dtype_);
+  }
+  DYGRAPH_FN T operator()() const {
+    switch (dtype_) {
+      case DType::kFloat32: return static_cast<T>(*static_cast<const float*>(at_));
+      case DType::kFloat64: return static_cast<T>(*static_cast<const double*>(at_));
+      case DType::kInt32: return static_cast<T>(*static_cast<const int32_t*>(at_));
+      default: return static_cast<T>(*static_cast<const int64_t*>(at_));
+    }
+  }
+
+ private:
+  DType dtype_;
+  const void* at_;
+};
+
+}  // namespace dygraph

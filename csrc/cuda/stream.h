@@ -1,0 +1,22 @@
+// The stream of the calling thread's device, and what CUDA says of a call. For host files too.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "base/enforce.h"
+#include "platform/place.h"
+
+namespace dygraph::cuda {
+
+// The compute stream and the place of the device that the thread entered last
+// (DeviceContext::Enter).
+cudaStream_t CurrentStream();
+Place CurrentPlace();
+
+// Raises what the status says of the work named `what`: "a launch", "a copy to the host".
+[[noreturn]] void Fail(cudaError_t status, const char* what);
+inline void Check(cudaError_t status, const char* what) {
+  if (__builtin_expect(status != cudaSuccess, 0)) Fail(status, what);
+}
+
+}  // namespace dygraph::cuda

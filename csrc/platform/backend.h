@@ -1,0 +1,22 @@
+// The backends of devices: libraries that are opened when the first place of their kind is used, so
+// that importing does not pay for them.
+#pragma once
+
+#include <string>
+
+#include "platform/place.h"
+
+namespace dygraph {
+
+// Opens the library of CUDAPlace and CUDAPinnedPlace, once for the process; other kinds have none
+// of ours. It registers their contexts, allocators and kernels.
+void OpenBackend(DeviceKind kind);
+// What kept it from being opened; empty: nothing did, or nobody asked yet.
+const std::string& BackendProblem();
+
+// Raises in a child of fork() once the parent has used the device: its driver does not survive one.
+void RefuseAfterFork(Place place);
+// The process used a device; children of fork() may not.
+void NoteDeviceUse();
+
+}  // namespace dygraph
