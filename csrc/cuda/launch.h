@@ -19,8 +19,8 @@ void Launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStre
 }
 #endif
 
-constexpr int kThreads = 256;           // of a block
-constexpr int64_t kMostBlocks = 2112;   // of a grid: two for each that the largest device holds
+constexpr int kThreads = 256;          // of a block
+constexpr int64_t kMostBlocks = 2112;  // of a grid: two for each that the largest device holds
 
 // Blocks for n items where each takes `per_block`; kernels walk on where there are more.
 inline unsigned Blocks(int64_t n, int64_t per_block = kThreads) {

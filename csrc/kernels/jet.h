@@ -11,7 +11,8 @@ namespace dygraph::kernels {
 struct Jet {
   double v = 0, a = 0, b = 0, ab = 0;
   Jet() = default;
-  DYGRAPH_FN Jet(double value, double along = 0, double across = 0) : v(value), a(along), b(across) {}
+  DYGRAPH_FN Jet(double value, double along = 0, double across = 0)
+      : v(value), a(along), b(across) {}
 
   // A function of x with its value and two derivatives there.
   DYGRAPH_FN static Jet Of(const Jet& x, double f, double d, double dd) {

@@ -55,8 +55,8 @@ class Team {
     using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
     Wide sum = 0;
     for (int64_t begin = 0; begin < n; begin += 64 * kLanes) {
-      T part = Lanes(begin, std::min(n, begin + 64 * kLanes), T(0), f,
-                     [](T a, T b) { return a + b; });
+      T part =
+          Lanes(begin, std::min(n, begin + 64 * kLanes), T(0), f, [](T a, T b) { return a + b; });
       sum += part;
     }
     return static_cast<T>(sum);

@@ -1,5 +1,6 @@
 // The loops of the device against plain loops of the host, over many shapes. Built in the CUDA pass
-// (-include cuda/pass.h -I csrc/cuda -I csrc) with base/enforce.cc and base/bounds.cc alone, for a
+// (-include cuda/pass.h -I csrc/cuda -I csrc) together with cuda/kernels/*.cc, and with enforce.cc,
+// bounds.cc and nearest.cc of base/, tensor/dtype.cc and platform/place.cc from the host; for a
 // device or with the pretended runtime of tests/pretend_cuda.
 #include <cmath>
 #include <functional>
@@ -9,13 +10,18 @@
 
 #include "cpp/check.h"
 #include "cuda/stream.h"
+#include "kernels/axis_map.h"
 #include "kernels/broadcast.h"
+#include "kernels/cast.h"
 #include "kernels/elementwise.h"
+#include "kernels/join.h"
 #include "kernels/loops.h"
 #include "kernels/math.h"
 #include "kernels/number.h"
 #include "kernels/reduce.h"
+#include "kernels/rows.h"
 #include "kernels/strided_copy.h"
+#include "kernels/transpose.h"
 
 namespace dygraph {
 
@@ -48,8 +54,8 @@ namespace {
 using namespace kernels;  // NOLINT
 
 template <class T>
-constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16> ||
-                          std::is_same_v<T, bfloat16>;
+constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 std::mt19937& Random() {
   static std::mt19937 random(7);
@@ -263,11 +269,24 @@ void TestElementwise() {
 }
 
 // Shapes of the results, and of the operands with ones where they are broadcast.
-const std::vector<std::vector<int64_t>> kShapes = {
-    {},       {1},         {0},          {5},          {4, 8},        {3, 7},
-    {0, 4},   {4, 0},      {2, 3, 4},    {2, 1, 8, 4}, {3, 2, 5, 2},  {2, 3, 2, 3, 2},
-    {512, 3}, {3, 512},    {300, 257},   {7, 3, 4099}, {2, 2, 3, 2, 3, 4},
-    {64, 12, 16, 8}};
+const std::vector<std::vector<int64_t>> kShapes = {{},
+                                                   {1},
+                                                   {0},
+                                                   {5},
+                                                   {4, 8},
+                                                   {3, 7},
+                                                   {0, 4},
+                                                   {4, 0},
+                                                   {2, 3, 4},
+                                                   {2, 1, 8, 4},
+                                                   {3, 2, 5, 2},
+                                                   {2, 3, 2, 3, 2},
+                                                   {512, 3},
+                                                   {3, 512},
+                                                   {300, 257},
+                                                   {7, 3, 4099},
+                                                   {2, 2, 3, 2, 3, 4},
+                                                   {64, 12, 16, 8}};
 
 template <class T>
 void TestBroadcastOf(const Shape& shape, unsigned x_ones, unsigned y_ones, int64_t shift) {
@@ -356,20 +375,19 @@ void TestReduceOf(const Shape& shape, unsigned gone, double tolerance, bool nans
   OnDevice<T> dx(x, gone % 2);
   OnDevice<Out> out(results);
   Array<Out> got(results), again(results);
-  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()),
-             out.data());
+  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()), out.data());
   out.Read(&got);
   CHECK(Near(got, want, tolerance));
-  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()),
-             out.data());
+  Reduce<Op>(dx.data(), View(shape.dims), Span<const bool>(reduced, shape.dims.size()), out.data());
   out.Read(&again);
   CHECK(Same(got, again));
 }
 
 const std::vector<std::vector<int64_t>> kReduced = {
-    {},        {1},      {0},        {17},      {300007},   {3, 0},      {0, 3},
-    {4, 8},    {5, 33},  {33, 5},    {3, 4100}, {20000, 3}, {5000, 70},  {70, 5000},
-    {2, 3, 4}, {9, 4, 7, 3}, {2, 3, 2, 3, 2, 3}, {40, 50, 60}, {2000, 1, 40}};
+    {},           {1},        {0},       {17},         {300007},           {3, 0},
+    {0, 3},       {4, 8},     {5, 33},   {33, 5},      {3, 4100},          {20000, 3},
+    {5000, 70},   {70, 5000}, {2, 3, 4}, {9, 4, 7, 3}, {2, 3, 2, 3, 2, 3}, {40, 50, 60},
+    {2000, 1, 40}};
 
 template <class T>
 void TestReduce() {
@@ -400,8 +418,8 @@ int64_t PlainArg(const Array<T>& x, int64_t first, int64_t n, int64_t step) {
 
 template <class T>
 void TestArg() {
-  const int64_t shapes[][3] = {{1, 1, 1},     {5, 7, 1},      {3, 9000, 1}, {1, 300007, 1},
-                               {4, 5, 6},     {1, 20000, 3},  {70, 33, 40}, {0, 3, 2},
+  const int64_t shapes[][3] = {{1, 1, 1},     {5, 7, 1},     {3, 9000, 1}, {1, 300007, 1},
+                               {4, 5, 6},     {1, 20000, 3}, {70, 33, 40}, {0, 3, 2},
                                {2, 2000, 33}, {2000, 10, 1}};
   for (const auto& s : shapes) {
     for (bool nans : {false, true}) {
@@ -450,6 +468,155 @@ void TestStridedCopy() {
       dy.Read(&got);
       CHECK(Same(got, y));
     }
+  }
+}
+
+template <class T>
+void TestPermute() {
+  const std::vector<std::pair<std::vector<int64_t>, std::vector<int>>> cases = {
+      {{}, {}},
+      {{5}, {0}},
+      {{0, 3}, {1, 0}},
+      {{3, 4}, {1, 0}},
+      {{70, 129}, {1, 0}},
+      {{4, 33, 65}, {0, 2, 1}},
+      {{6, 5, 4}, {1, 0, 2}},
+      {{6, 5, 8}, {2, 1, 0}},
+      {{1, 5, 1, 7}, {3, 2, 1, 0}},
+      {{3, 4, 5, 6, 7}, {4, 2, 0, 3, 1}},
+      {{2, 3, 2, 3, 2, 3}, {5, 0, 4, 1, 3, 2}},
+  };
+  for (const auto& [dims, perm] : cases) {
+    const Shape from{dims};
+    Shape to;
+    std::vector<int64_t> strides;
+    for (int p : perm) {
+      to.dims.push_back(dims[p]);
+      strides.push_back(from.Strides()[p]);
+    }
+    const int64_t n = from.Count();
+    Array<T> x(n), want(n), got(n);
+    FillRandom(&x);
+    OnDevice<T> dx(x), dy(n);
+    Permute(dx.data(), View(dims), {perm.data(), perm.size()}, dy.data(), sizeof(T));
+    for (int64_t i = 0; i < n; ++i) want[i] = x[to.Offset(i, strides)];
+    dy.Read(&got);
+    CHECK(Same(got, want));
+  }
+}
+
+template <class T>
+void TestRows() {
+  for (int64_t width : {1, 3, 8, 64}) {
+    for (int64_t outer : {1, 3}) {
+      const RowShape shape{outer, 11, width};
+      const int64_t n = 200;  // most repeat
+      Array<int64_t> rows(n);
+      for (int64_t i = 0; i < n; ++i) rows[i] = static_cast<int64_t>(Random()() % 9);
+      Array<T> x(outer * 11 * width), values(outer * n * width), got_rows(outer * n * width),
+          got(x.size);
+      FillRandom(&x);
+      FillRandom(&values);
+      OnDevice<int64_t> drows(rows);
+      OnDevice<T> dx(x, 1), dvalues(values), out(outer * n * width);
+      TakeRows(shape, dx.data(), drows.data(), n, out.data(), sizeof(T));
+      out.Read(&got_rows);
+      bool same = true;
+      for (int64_t i = 0; i < outer * n * width; ++i) {
+        const int64_t o = i / width / n, row = rows[i / width % n];
+        same &= got_rows[i] == x[(o * 11 + row) * width + i % width];
+      }
+      CHECK(same);
+      PutRows(shape, dx.data(), drows.data(), n, dvalues.data(), sizeof(T));
+      for (int64_t i = 0; i < outer * n * width; ++i) {
+        const int64_t o = i / width / n, row = rows[i / width % n];
+        x[(o * 11 + row) * width + i % width] = values[i];
+      }
+      dx.Read(&got);
+      CHECK(Same(got, x));
+      ClearRows(shape, dx.data(), drows.data(), 2, sizeof(T));
+      for (int64_t i = 0; i < outer * 2 * width; ++i) {
+        const int64_t o = i / width / 2, row = rows[i / width % 2];
+        x[(o * 11 + row) * width + i % width] = T(0);
+      }
+      dx.Read(&got);
+      CHECK(Same(got, x));
+    }
+  }
+}
+
+template <class T>
+void TestJoin() {
+  for (int64_t rows : {1, 5, 100}) {
+    const int64_t widths[] = {3, 4, 0, 8};
+    Array<T> a(rows * 3), b(rows * 4), want(rows * 15), got(rows * 15);
+    FillRandom(&a);
+    FillRandom(&b);
+    OnDevice<T> da(a), db(b), out(rows * 15);
+    JoinedPieces pieces;
+    pieces.push_back({da.data(), widths[0]});
+    pieces.push_back({db.data(), widths[1]});
+    pieces.push_back({db.data(), widths[2]});
+    pieces.push_back({nullptr, widths[3]});
+    JoinRows(pieces, rows, 15, out.data(), sizeof(T));
+    for (int64_t i = 0; i < rows * 15; ++i) {
+      const int64_t r = i / 15, c = i % 15;
+      want[i] = c < 3 ? a[r * 3 + c] : c < 7 ? b[r * 4 + c - 3] : T(0);
+    }
+    out.Read(&got);
+    CHECK(Same(got, want));
+  }
+}
+
+template <class T>
+void TestGatherAxes() {
+  for (Outside outside : {Outside::kFill, Outside::kWrap, Outside::kReflect, Outside::kEdge}) {
+    for (bool reversed : {false, true}) {
+      const AxisMap maps[] = {
+          {4, 9, 2, outside, reversed}, {3, 3}, {2, 2}, {6, 8, 1, outside}, {5, 5}};
+      const Shape in{{4, 3, 2, 6, 5}}, to{{9, 3, 2, 8, 5}};
+      const int64_t before[] = {2, 0, 0, 1, 0};
+      Array<T> x(in.Count()), want(to.Count()), got(to.Count());
+      FillRandom(&x);
+      const T fill = T(77);
+      OnDevice<T> dx(x), dy(to.Count());
+      GatherAxes({maps, 5}, dx.data(), dy.data(), sizeof(T), &fill);
+      for (int64_t i = 0; i < to.Count(); ++i) {
+        int64_t from = 0, rest = i, stride = 1;
+        bool inside = true;
+        for (int k = 4; k >= 0; --k) {
+          const int64_t size = in.dims[k];
+          int64_t at = rest % to.dims[k] - before[k];
+          rest /= to.dims[k];
+          if (at < 0 || at >= size) {
+            inside &= outside != Outside::kFill;
+            if (outside == Outside::kWrap) at = (at + 4 * size) % size;
+            if (outside == Outside::kEdge) at = at < 0 ? 0 : size - 1;
+            if (outside == Outside::kReflect) at = at < 0 ? -at : 2 * (size - 1) - at;
+          }
+          from += (k == 0 && reversed ? size - 1 - at : at) * stride;
+          stride *= size;
+        }
+        want[i] = inside ? x[from] : fill;
+      }
+      dy.Read(&got);
+      CHECK(Same(got, want));
+    }
+  }
+}
+
+template <class From, class To>
+void TestCast() {
+  for (int64_t n : {0, 1, 5, 4099}) {
+    Array<From> x(n);
+    Array<To> want(n), got(n);
+    FillRandom(&x, true);
+    OnDevice<From> dx(x);
+    OnDevice<To> dy(n);
+    Cast(DTypeOf<From>::value, dx.data(), DTypeOf<To>::value, dy.data(), n);
+    for (int64_t i = 0; i < n; ++i) want[i] = Convert<To>(x[i]);
+    dy.Read(&got);
+    CHECK(Same(got, want));
   }
 }
 
@@ -567,6 +734,21 @@ int main() {
   TestStridedCopy<float>();
   TestStridedCopy<uint8_t>();
   TestStridedCopy<double>();
+  TestPermute<float>();
+  TestPermute<uint8_t>();
+  TestPermute<complex128>();
+  TestRows<float>();
+  TestRows<int16_t>();
+  TestJoin<float>();
+  TestJoin<uint8_t>();
+  TestGatherAxes<float>();
+  TestGatherAxes<uint8_t>();
+  TestCast<float, int32_t>();
+  TestCast<double, float16>();
+  TestCast<float16, double>();
+  TestCast<float, bool>();
+  TestCast<int64_t, bfloat16>();
+  TestCast<float, float>();
   TestLoops();
   return testing::Finish();
 }

@@ -28,8 +28,7 @@ void MapAngles(const float* x, float* y, int64_t n) {
 // y[i] = scale * g[i] * F(x[i]); y may be x or g.
 template <class F>
 void ZipAngles(const float* x, const float* g, float scale, float* y, int64_t n) {
-  Zip(x, g, y, n,
-      [=] DYGRAPH_FN(float v, float d) { return d * (scale * detail::OfAngle<F>(v)); });
+  Zip(x, g, y, n, [=] DYGRAPH_FN(float v, float d) { return d * (scale * detail::OfAngle<F>(v)); });
 }
 
 }  // namespace dygraph::kernels

@@ -76,7 +76,7 @@ void BroadcastWalk(Walk<2> walk, const A* x, const B* y, Out* out, F f) {
         FitsPacks<N>(walk, 0, x) && FitsPacks<N>(walk, 1, y)) {
       const bool x_repeated = walk.strides[0][last] == 0, y_repeated = walk.strides[1][last] == 0;
       walk.dims[last] /= N;
-      for (int64_t(&strides)[kMaxRank] : walk.strides) strides[last] *= N;
+      for (int64_t (&strides)[kMaxRank] : walk.strides) strides[last] *= N;
       return cuda::Run(BroadcastKernel<N, A, B, Out, F>, cuda::Blocks(n / N), x, y, out, n / N,
                        Steps<2>(walk), x_repeated, y_repeated, f);
     }
@@ -89,8 +89,7 @@ void BroadcastWalk(Walk<2> walk, const A* x, const B* y, Out* out, F f) {
 
 // out[i] = f(x[i * sx], y[i * sy]).
 template <class A, class B, class Out, class F>
-void Binary(const A* x, int64_t sx, const B* y, int64_t sy, Out* out, int64_t n, F f,
-            int64_t = 1) {
+void Binary(const A* x, int64_t sx, const B* y, int64_t sy, Out* out, int64_t n, F f, int64_t = 1) {
   if (n <= 0) return;
   if (sx == 1 && sy == 1) return Zip(x, y, out, n, f);
   Walk<2> walk;

@@ -21,7 +21,8 @@ void ForEachSimd(int64_t n, F f, int64_t = 1) {
   cuda::ForEach(n, f);
 }
 
-// The threads that share one row: the block. All of them must make the same calls in the same order.
+// The threads that share one row: the block. All of them must make the same calls in the same
+// order.
 class Team {
  public:
   // f(j) for every j in [0, n). A j has the same thread in every call, so what f wrote at j may be

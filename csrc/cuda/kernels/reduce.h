@@ -30,8 +30,7 @@ struct AddElement {
 };
 template <class Op>
 struct AddElement<Op, std::void_t<decltype(Op::kTakesPosition)>> {
-  DYGRAPH_INLINE static typename Op::Lane To(typename Op::Lane lane, typename Op::In x,
-                                             int64_t i) {
+  DYGRAPH_INLINE static typename Op::Lane To(typename Op::Lane lane, typename Op::In x, int64_t i) {
     return Op::Add(lane, x, i);
   }
 };
@@ -110,8 +109,8 @@ __global__ void __launch_bounds__(cuda::kThreads)
     const int64_t result = first + threadIdx.x / s.lanes;
     Total total = static_cast<Total>(Op::kInit);
     if (result < s.results) {
-      total = ReduceShare<Op, kEven>(x + s.kept.At(result).of[0], s.runs, begin + lane, end,
-                                      s.lanes);
+      total =
+          ReduceShare<Op, kEven>(x + s.kept.At(result).of[0], s.runs, begin + lane, end, s.lanes);
     }
     total = MergeLanes(total, s.lanes < kWarp ? s.lanes : kWarp, merge);
     if (s.lanes > kWarp) {
@@ -141,8 +140,8 @@ __global__ void __launch_bounds__(cuda::kThreads)
     const int64_t result = first + column;
     Total total = static_cast<Total>(Op::kInit);
     if (result < s.results) {
-      total = ReduceShare<Op, kEven>(x + s.kept.At(result).of[0], s.runs, begin + lane, end,
-                                     s.lanes);
+      total =
+          ReduceShare<Op, kEven>(x + s.kept.At(result).of[0], s.runs, begin + lane, end, s.lanes);
     }
     for (int half = s.lanes / 2; half > 0; half /= 2) {
       shares[threadIdx.x] = total;
@@ -189,8 +188,8 @@ void ReduceWalks(const Walk<2>& kept, const Walk<2>& runs, const typename Op::In
   using Total = typename Op::Total;
   Walk<1> inner;
   for (int i = 0; i < runs.rank; ++i) inner.Push(runs.dims[i], {runs.strides[0][i]});
-  ReduceShape s{Steps<2>(kept), Steps<1>(inner), kept.Count(0, kept.rank),
-                inner.Count(0, inner.rank), 0, 1};
+  ReduceShape s{
+      Steps<2>(kept), Steps<1>(inner), kept.Count(0, kept.rank), inner.Count(0, inner.rank), 0, 1};
   if (s.results == 0) return;
   const int64_t run_step = inner.rank ? inner.strides[0][inner.rank - 1] : 0;
   const int64_t kept_step = kept.rank ? kept.strides[0][kept.rank - 1] : 0;
@@ -244,8 +243,8 @@ struct ArgOp {
   DYGRAPH_INLINE static Found Merge(Found a, Found b) {
     if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-    const bool better = a_nan || b_nan ? b_nan && !a_nan
-                                       : (kMax ? b.value > a.value : b.value < a.value);
+    const bool better =
+        a_nan || b_nan ? b_nan && !a_nan : (kMax ? b.value > a.value : b.value < a.value);
     const bool equal = a_nan || b_nan ? a_nan && b_nan : a.value == b.value;
     return better || (equal && b.at < a.at) ? b : a;
   }

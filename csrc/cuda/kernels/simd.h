@@ -22,11 +22,13 @@ constexpr bool kOnDevice = false;
 // A loop of the host in a file that is compiled for the device: it would get device pointers.
 template <class Body>
 void Simd(const Body&) {
-  static_assert(detail::kOnDevice<Body>, "a loop of the host: write it with Map, ForEach or Reduce");
+  static_assert(detail::kOnDevice<Body>,
+                "a loop of the host: write it with Map, ForEach or Reduce");
 }
 template <class T, class Body>
 void SimdFor(const Body&) {
-  static_assert(detail::kOnDevice<Body>, "a loop of the host: write it with Map, ForEach or Reduce");
+  static_assert(detail::kOnDevice<Body>,
+                "a loop of the host: write it with Map, ForEach or Reduce");
 }
 
 }  // namespace dygraph::kernels

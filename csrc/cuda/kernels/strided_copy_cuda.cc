@@ -1,17 +1,14 @@
-// kernels/strided_copy.h on the device.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-
-#include "base/span.h"
 #include "cuda/launch.h"
 #include "kernels/pack.h"
+#include "kernels/strided_copy.h"
 #include "kernels/walk.h"
 
 namespace dygraph::kernels {
 
-namespace detail {
+namespace {
+
+using detail::Pack;
+using detail::Steps;
 
 template <class U>
 __global__ void __launch_bounds__(cuda::kThreads)
@@ -61,30 +58,30 @@ inline size_t Widen(Walk<2>* walk, const void* x, const void* y, size_t size) {
   return size;
 }
 
-}  // namespace detail
+inline void CopyAnyWalk(Walk<2> walk, const void* x, void* y, size_t element_size) {
+  switch (Widen(&walk, x, y, element_size)) {
+    case 1: return CopyWalk<uint8_t>(walk, x, y);
+    case 2: return CopyWalk<uint16_t>(walk, x, y);
+    case 4: return CopyWalk<uint32_t>(walk, x, y);
+    case 8: return CopyWalk<uint64_t>(walk, x, y);
+    default: return CopyWalk<Pack<uint64_t, 2>>(walk, x, y);
+  }
+}
 
-// y[sum i_k y_strides_k] = x[sum i_k x_strides_k] for every i within dims; strides count elements
-// of 1, 2, 4, 8 or 16 bytes and may be negative, those of x also 0. The views must not overlap.
-inline void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_strides,
-                        void* y, Span<const int64_t> y_strides, size_t element_size) {
+}  // namespace
+
+void CopyStrided(Span<const int64_t> dims, const void* x, Span<const int64_t> x_strides, void* y,
+                 Span<const int64_t> y_strides, size_t element_size) {
   Walk<2> walk;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0) return;
     walk.Push(dims[i], {x_strides[i], y_strides[i]});
   }
-  switch (detail::Widen(&walk, x, y, element_size)) {
-    case 1: return detail::CopyWalk<uint8_t>(walk, x, y);
-    case 2: return detail::CopyWalk<uint16_t>(walk, x, y);
-    case 4: return detail::CopyWalk<uint32_t>(walk, x, y);
-    case 8: return detail::CopyWalk<uint64_t>(walk, x, y);
-    default: return detail::CopyWalk<detail::Pack<uint64_t, 2>>(walk, x, y);
-  }
+  CopyAnyWalk(walk, x, y, element_size);
 }
 
-// A matrix of `rows` rows of `width` elements, from and to rows that lie x_step and y_step elements
-// apart.
-inline void CopyRows(int64_t rows, int64_t width, const void* x, int64_t x_step, void* y,
-                     int64_t y_step, size_t element_size) {
+void CopyRows(int64_t rows, int64_t width, const void* x, int64_t x_step, void* y, int64_t y_step,
+              size_t element_size) {
   const int64_t dims[] = {rows, width}, from[] = {x_step, 1}, to[] = {y_step, 1};
   CopyStrided({dims, 2}, x, {from, 2}, y, {to, 2}, element_size);
 }

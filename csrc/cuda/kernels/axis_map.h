@@ -1,0 +1,17 @@
+// kernels/axis_map.h on the device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/span.h"
+#include "kernels/axis_map_types.h"
+
+namespace dygraph::kernels {
+
+// y gets the elements of x that the maps, one an axis, name, and `*fill`, which the host holds,
+// elsewhere. Both are dense; elements are of 1, 2, 4 or 8 bytes.
+void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element_size,
+                const void* fill);
+
+}  // namespace dygraph::kernels
