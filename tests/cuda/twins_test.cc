@@ -17,7 +17,6 @@
 #include "kernels/join.h"
 #include "kernels/loops.h"
 #include "kernels/math.h"
-#include "kernels/number.h"
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
 #include "kernels/strided_copy.h"
