@@ -1,6 +1,8 @@
 // The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
+#include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <pretend_libraries.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -18,8 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <cuda_runtime.h>
-#include <pretend_libraries.h>
 #include "state.h"
 
 namespace pretend {
@@ -29,7 +29,8 @@ struct Node {
 };
 }  // namespace pretend
 
-// The handles of the interface ---------------------------------------------------------------------
+// The handles of the interface
+// ---------------------------------------------------------------------
 
 struct CUgraph_st {
   std::vector<pretend::Node> nodes;
@@ -42,8 +43,8 @@ namespace pretend {
 
 struct Capture {
   CUgraph_st graph;
-  cudaStream_t origin;
-  cudaStreamCaptureMode mode;
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
   bool invalid = false;
   std::set<cudaStream_t> streams;
@@ -91,7 +92,7 @@ namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-constexpr int kQueriesInVain = 100;     // late: so many, and the work is done after all
+constexpr int kQueriesInVain = 100;        // late: so many, and the work is done after all
 constexpr size_t kHeld = size_t{8} << 20;  // larger copies from pageable memory run at once
 constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
@@ -117,6 +118,7 @@ std::set<cudaEvent_t> g_events;
 std::set<cudaGraph_t> g_graphs;
 std::set<cudaGraphExec_t> g_execs;
 std::set<Capture*> g_captures;
+Capture g_ended;  // of events whose capture is over
 std::map<const void*, int> g_shared_limits;
 
 // Settings ----------------------------------------------------------------------------------------
@@ -202,10 +204,9 @@ cudaError_t Enter() {
   return cudaSuccess;
 }
 
-#define PRETEND_ENTER()                                  \
-  Lock lock(g_mutex);                                    \
-  if (cudaError_t error = Enter(); error != cudaSuccess) \
-  return error
+#define PRETEND_ENTER() \
+  Lock lock(g_mutex);   \
+  if (cudaError_t error = Enter(); error != cudaSuccess) return error
 
 bool IsDevice(int device) { return device >= 0 && device < g_settings.devices; }
 
@@ -268,7 +269,8 @@ void Submit(cudaStream_t stream, std::shared_ptr<Work> work) {
 
 class CopyWork : public Work {
  public:
-  CopyWork(void* to, const void* from, size_t bytes, bool hold) : to_(to), from_(from), bytes_(bytes) {
+  CopyWork(void* to, const void* from, size_t bytes, bool hold)
+      : to_(to), from_(from), bytes_(bytes) {
     if (hold) held_.assign(static_cast<const char*>(from), bytes);
     if (hold) from_ = held_.data();
   }
@@ -361,8 +363,9 @@ cudaError_t CheckWork(cudaStream_t stream) {
   return cudaSuccess;
 }
 
-// The wait of an entire stream or event of a program that polls.
-bool GiveUpWaiting(int* queries) { return !g_settings.late || ++*queries > kQueriesInVain; }
+// Whether a query runs what is asked for: always, but late only after many in vain, so that a loop
+// that polls ends.
+bool QueryRuns(int* queries) { return !g_settings.late || ++*queries > kQueriesInVain; }
 
 cudaError_t Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                  cudaStream_t stream) {
@@ -810,7 +813,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (cudaError_t error = CheckStream(stream); error != cudaSuccess) return error;
   if (cudaError_t error = CheckNotCaptured(stream); error != cudaSuccess) return error;
   if (stream->done == stream->added) return cudaSuccess;
-  if (!GiveUpWaiting(&stream->queries)) return Set(cudaErrorNotReady);
+  if (!QueryRuns(&stream->queries)) return Set(cudaErrorNotReady);
   Finish(stream, stream->added);
   return cudaSuccess;
 }
@@ -887,9 +890,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   }
   if (event->timing) {
     event->stamp = std::make_shared<Stamp>();
-    Submit(stream, std::make_shared<FunctionWork>([stamp = event->stamp] {
-             stamp->time = std::chrono::steady_clock::now();
-           }));
+    Submit(stream, std::make_shared<FunctionWork>(
+                       [stamp = event->stamp] { stamp->time = std::chrono::steady_clock::now(); }));
   }
   event->ticket = stream->added;
   return cudaSuccess;
@@ -899,7 +901,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
   if (!event->stream || event->stream->done >= event->ticket) return cudaSuccess;
-  if (!GiveUpWaiting(&event->queries)) return Set(cudaErrorNotReady);
+  if (!QueryRuns(&event->queries)) return Set(cudaErrorNotReady);
   Finish(event->stream, event->ticket);
   return cudaSuccess;
 }
@@ -960,6 +962,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (error == cudaSuccess) {
     *graph = new CUgraph_st(std::move(capture->graph));
     g_graphs.insert(*graph);
+  }
+  for (cudaEvent_t event : g_events) {
+    if (event->capture == capture) event->capture = &g_ended;
   }
   g_captures.erase(capture);
   delete capture;
