@@ -1,5 +1,5 @@
-// The host side of the pretended runtime: devices, streams, events, copies, capture and graphs. Some 980
-// lines because all of them work on the same queues under one lock.
+// The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
+// 985 lines because all of them work on the same queues under one lock.
 #include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
