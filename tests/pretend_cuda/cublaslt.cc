@@ -1,5 +1,6 @@
-// Products of matrices as cuBLASLt describes them: column-major, C = act(alpha A B + beta C + bias).
-// Sums are made in double, whatever the type: the numerics of the real library are not pretended.
+// Products of matrices as cuBLASLt describes them: column-major, C = act(alpha A B + beta C +
+// bias). Sums are made in double, whatever the type: the numerics of the real library are not
+// pretended.
 #include <cublasLt.h>
 #include <pretend_libraries.h>
 
@@ -111,7 +112,9 @@ uint64_t Fingerprint(const Desc& d, const Layout& a, const Layout& b, const Layo
 Complex<double> operator*(Complex<double> a, Complex<double> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-Complex<double> operator+(Complex<double> a, Complex<double> b) { return {a.re + b.re, a.im + b.im}; }
+Complex<double> operator+(Complex<double> a, Complex<double> b) {
+  return {a.re + b.re, a.im + b.im};
+}
 double Conjugate(double v) { return v; }
 Complex<double> Conjugate(Complex<double> v) { return {v.re, -v.im}; }
 bool IsZero(double v) { return v == 0; }
@@ -176,7 +179,8 @@ struct Task {
   }
 
   void One(const T* x, const T* y, const Out* add, Out* to, const Out* row_bias) const {
-    std::vector<Wide> left = Pack<T, Wide>(x, la, desc.a_op), right = Pack<T, Wide>(y, lb, desc.b_op);
+    std::vector<Wide> left = Pack<T, Wide>(x, la, desc.a_op),
+                      right = Pack<T, Wide>(y, lb, desc.b_op);
     right.resize((size.n + 3) / 4 * 4 * size.k);  // whole groups of four columns
     std::vector<Wide> sums;
     for (size_t j = 0; j < size.n; j += 4) {
@@ -242,8 +246,7 @@ const StatusText kStatus[] = {
      "an unsupported value or parameter was passed to the function"},
     {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
      "the function failed to launch on the GPU"},
-    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR",
-     "an internal operation failed"},
+    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
     {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED",
      "the functionality requested is not supported"},
 };
@@ -340,9 +343,9 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* prefer
   *preference = new cublasLtMatmulPreferenceOpaque_t;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
-    cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
-    const void* value, size_t bytes) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, size_t bytes) {
   if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return CUBLAS_STATUS_NOT_SUPPORTED;
   return Read(value, bytes, &preference->most_workspace);
 }
@@ -352,11 +355,12 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
 }
 
 // One algorithm, which wants some workspace where it may have it.
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-    cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t* results,
-    int* found) {
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
   *found = 0;
   Product size;
   if (!handle || wanted < 1 || !Sizes(*desc, *a, *b, *c, *d, &size)) {
@@ -373,10 +377,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
-                              const void* alpha, const void* a, cublasLtMatrixLayout_t a_layout,
-                              const void* b, cublasLtMatrixLayout_t b_layout, const void* beta,
-                              const void* c, cublasLtMatrixLayout_t c_layout, void* d,
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t c_layout, void* d,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* algo,
                               void* workspace, size_t workspace_bytes, cudaStream_t stream) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -391,8 +395,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   }
   if (!Holds(a, la) || !Holds(b, lb) || !Holds(d, ld)) return CUBLAS_STATUS_INVALID_VALUE;
   if (algo) {
-    bool found_for_this = algo->data[0] == kMagic &&
-                          algo->data[1] == Fingerprint(*desc, la, lb, lc, ld);
+    bool found_for_this =
+        algo->data[0] == kMagic && algo->data[1] == Fingerprint(*desc, la, lb, lc, ld);
     bool space = algo->data[2] <= workspace_bytes;
     if (!found_for_this || !space) return CUBLAS_STATUS_INVALID_VALUE;
   }

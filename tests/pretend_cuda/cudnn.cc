@@ -1,5 +1,5 @@
-// Convolutions as cuDNN's C interface describes them, of two or three axes. Sums are made in double,
-// whatever the type: the numerics of the real library are not pretended.
+// Convolutions as cuDNN's C interface describes them, of two or three axes. Sums are made in
+// double, whatever the type: the numerics of the real library are not pretended.
 #include <cudnn.h>
 #include <pretend_libraries.h>
 
@@ -88,8 +88,8 @@ int64_t OutputSize(const Convolution& c, const Tensor& x, const Tensor& w, int a
 }
 
 cudnnStatus_t Check(const Convolution& c, const Tensor& x, const Tensor& w, const Tensor& y) {
-  bool ranks = (x.rank == 4 || x.rank == 5) && w.rank == x.rank && y.rank == x.rank &&
-               c.rank == x.rank - 2;
+  bool ranks =
+      (x.rank == 4 || x.rank == 5) && w.rank == x.rank && y.rank == x.rank && c.rank == x.rank - 2;
   if (!ranks || x.type != w.type || x.type != y.type) return CUDNN_STATUS_BAD_PARAM;
   bool wide = x.type == CUDNN_DATA_DOUBLE;
   if (c.compute != (wide ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT)) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -134,8 +134,8 @@ void Write(const std::vector<double>& values, double alpha, double beta, const T
   });
 }
 
-// Visits each tap of the filter with each row of outputs that it reaches: f(x, w, y, n, step) with n
-// outputs side by side from y on, whose inputs lie `step` apart from x on, all in dense arrays.
+// Visits each tap of the filter with each row of outputs that it reaches: f(x, w, y, n, step) with
+// n outputs side by side from y on, whose inputs lie `step` apart from x on, all in dense arrays.
 template <class F>
 void ForEachTap(const Convolution& c, const Tensor& x, const Tensor& w, const Tensor& y, F f) {
   // Depth, height and width; two axes have the depth 1.
@@ -157,8 +157,8 @@ void ForEachTap(const Convolution& c, const Tensor& x, const Tensor& w, const Te
         for (int64_t td = 0; td < taps[0]; ++td)
           for (int64_t th = 0; th < taps[1]; ++th)
             for (int64_t tw = 0; tw < taps[2]; ++tw) {
-              int64_t tap = ((w_plane + tap_of(0, td)) * taps[1] + tap_of(1, th)) * taps[2] +
-                            tap_of(2, tw);
+              int64_t tap =
+                  ((w_plane + tap_of(0, td)) * taps[1] + tap_of(1, th)) * taps[2] + tap_of(2, tw);
               int64_t shift = tw * dilation[2] - pad[2];  // input = output * stride + shift
               int64_t first = shift >= 0 ? 0 : (-shift + stride[2] - 1) / stride[2];
               int64_t end = in[2] > shift ? (in[2] - shift + stride[2] - 1) / stride[2] : 0;
@@ -274,8 +274,7 @@ cudnnStatus_t Algorithms(cudnnHandle_t handle, const Convolution& c, const Tenso
     results[i].algo = static_cast<decltype(results->algo)>(algo);
     results[i].status = WorkspaceOf(algo, &results[i].memory);
     results[i].time = -1;
-    results[i].determinism =
-        backward && algo == 0 ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
+    results[i].determinism = backward && algo == 0 ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
     results[i].mathType = c.math;
   }
   return CUDNN_STATUS_SUCCESS;
@@ -345,9 +344,8 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t desc, cudnnData
                                          int rank, const int* dims, const int* strides) {
   return SetTensor(desc, type, rank, dims, strides);
 }
-cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t desc,
-                                           cudnnTensorFormat_t format, cudnnDataType_t type,
-                                           int rank, const int* dims) {
+cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t desc, cudnnTensorFormat_t format,
+                                           cudnnDataType_t type, int rank, const int* dims) {
   return SetDense(desc, format, type, rank, dims);
 }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t desc) {
@@ -378,9 +376,8 @@ cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* des
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t desc, int pad_h,
-                                              int pad_w, int stride_h, int stride_w,
-                                              int dilation_h, int dilation_w,
-                                              cudnnConvolutionMode_t mode,
+                                              int pad_w, int stride_h, int stride_w, int dilation_h,
+                                              int dilation_w, cudnnConvolutionMode_t mode,
                                               cudnnDataType_t compute) {
   int pads[] = {pad_h, pad_w}, strides[] = {stride_h, stride_w};
   int dilations[] = {dilation_h, dilation_w};
@@ -402,8 +399,7 @@ cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t desc,
   }
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc,
-                                          cudnnMathType_t type) {
+cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc, cudnnMathType_t type) {
   desc->math = type;
   return CUDNN_STATUS_SUCCESS;
 }
@@ -435,10 +431,12 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
     cudnnConvolutionFwdAlgoPerf_t* results) {
   return Algorithms(handle, *conv, *x, w->tensor, *y, false, wanted, found, results);
 }
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
-    cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algo,
-    size_t* bytes) {
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t x,
+                                                      cudnnFilterDescriptor_t w,
+                                                      cudnnConvolutionDescriptor_t conv,
+                                                      cudnnTensorDescriptor_t y,
+                                                      cudnnConvolutionFwdAlgo_t algo,
+                                                      size_t* bytes) {
   cudnnStatus_t status = Check(*conv, *x, w->tensor, *y);
   return status == CUDNN_STATUS_SUCCESS ? WorkspaceOf(algo, bytes) : status;
 }
@@ -446,9 +444,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                                       cudnnTensorDescriptor_t x_desc, const void* x,
                                       cudnnFilterDescriptor_t w_desc, const void* w,
                                       cudnnConvolutionDescriptor_t conv,
-                                      cudnnConvolutionFwdAlgo_t algo, void* workspace,
-                                      size_t bytes, const void* beta,
-                                      cudnnTensorDescriptor_t y_desc, void* y) {
+                                      cudnnConvolutionFwdAlgo_t algo, void* workspace, size_t bytes,
+                                      const void* beta, cudnnTensorDescriptor_t y_desc, void* y) {
   size_t needs = 0;
   cudnnStatus_t status = WorkspaceOf(algo, &needs);
   if (status != CUDNN_STATUS_SUCCESS) return status;
@@ -462,10 +459,12 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     cudnnConvolutionBwdDataAlgoPerf_t* results) {
   return Algorithms(handle, *conv, *dx, w->tensor, *dy, true, wanted, found, results);
 }
-cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
-    cudnnHandle_t, cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t dy,
-    cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t dx,
-    cudnnConvolutionBwdDataAlgo_t algo, size_t* bytes) {
+cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, cudnnFilterDescriptor_t w,
+                                                           cudnnTensorDescriptor_t dy,
+                                                           cudnnConvolutionDescriptor_t conv,
+                                                           cudnnTensorDescriptor_t dx,
+                                                           cudnnConvolutionBwdDataAlgo_t algo,
+                                                           size_t* bytes) {
   cudnnStatus_t status = Check(*conv, *dx, w->tensor, *dy);
   return status == CUDNN_STATUS_SUCCESS ? WorkspaceOf(algo, bytes) : status;
 }
@@ -500,8 +499,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
                                              cudnnTensorDescriptor_t x_desc, const void* x,
                                              cudnnTensorDescriptor_t dy_desc, const void* dy,
                                              cudnnConvolutionDescriptor_t conv,
-                                             cudnnConvolutionBwdFilterAlgo_t algo,
-                                             void* workspace, size_t bytes, const void* beta,
+                                             cudnnConvolutionBwdFilterAlgo_t algo, void* workspace,
+                                             size_t bytes, const void* beta,
                                              cudnnFilterDescriptor_t dw_desc, void* dw) {
   size_t needs = 0;
   cudnnStatus_t status = WorkspaceOf(algo, &needs);

@@ -1,5 +1,6 @@
 // Kernels: the threads of a block run one after another on the stack of one fiber. A thread that
 // waits for others keeps its fiber, and the rest goes on in another.
+#include <cuda_runtime.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -8,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <cuda_runtime.h>
 #include "state.h"
 
 namespace pretend {
@@ -246,7 +246,8 @@ void RunBlock() {
 std::string Where() {
   if (!g_block.launched) return "";
   auto text = [](const Index& i) {
-    return "(" + std::to_string(i.x) + ", " + std::to_string(i.y) + ", " + std::to_string(i.z) + ")";
+    return "(" + std::to_string(i.x) + ", " + std::to_string(i.y) + ", " + std::to_string(i.z) +
+           ")";
   };
   return "thread " + text(thread) + " of block " + text(block) + " of kernel " +
          NameOf(g_block.launched->kernel());

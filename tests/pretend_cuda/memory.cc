@@ -1,7 +1,9 @@
-// Memory of the devices. Each device has a large range of addresses that are never used twice. Blocks
-// in it have no access rights: when work of a stream touches one, the fault handler opens that unit
-// of it, and the end of the work closes it again. Anybody else who touches it ends with a line.
+// Memory of the devices. Each device has a large range of addresses that are never used twice.
+// Blocks in it have no access rights: when work of a stream touches one, the fault handler opens
+// that unit of it, and the end of the work closes it again. Anybody else who touches it ends with a
+// line.
 #include <dlfcn.h>
+#include <pretend_libraries.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +14,6 @@
 #include <map>
 #include <vector>
 
-#include <pretend_libraries.h>
 #include "state.h"
 
 namespace pretend {
@@ -113,8 +114,7 @@ void OnFault(int signal, siginfo_t* info, void* context) {
       ++g_touches;
       if (Open(g_devices[device], info->si_addr)) return;
     }
-    Say("the host touched memory of a device outside of kernels", info->si_addr,
-        SymbolOf(context));
+    Say("the host touched memory of a device outside of kernels", info->si_addr, SymbolOf(context));
   }
   // The instruction runs again, and whoever was here before us has the last word. He may hand the
   // fault back to us.

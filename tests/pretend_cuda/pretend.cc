@@ -1,6 +1,9 @@
 // The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
+// 985 lines because all of them work on the same queues under one lock.
+#include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <pretend_libraries.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -18,8 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include <cuda_runtime.h>
-#include <pretend_libraries.h>
 #include "state.h"
 
 namespace pretend {
@@ -29,7 +30,8 @@ struct Node {
 };
 }  // namespace pretend
 
-// The handles of the interface ---------------------------------------------------------------------
+// The handles of the interface
+// ---------------------------------------------------------------------
 
 struct CUgraph_st {
   std::vector<pretend::Node> nodes;
@@ -42,8 +44,8 @@ namespace pretend {
 
 struct Capture {
   CUgraph_st graph;
-  cudaStream_t origin;
-  cudaStreamCaptureMode mode;
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
   bool invalid = false;
   std::set<cudaStream_t> streams;
@@ -91,7 +93,7 @@ namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-constexpr int kQueriesInVain = 100;     // late: so many, and the work is done after all
+constexpr int kQueriesInVain = 100;        // late: so many, and the work is done after all
 constexpr size_t kHeld = size_t{8} << 20;  // larger copies from pageable memory run at once
 constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
@@ -117,6 +119,7 @@ std::set<cudaEvent_t> g_events;
 std::set<cudaGraph_t> g_graphs;
 std::set<cudaGraphExec_t> g_execs;
 std::set<Capture*> g_captures;
+Capture g_ended;  // of events whose capture is over
 std::map<const void*, int> g_shared_limits;
 
 // Settings ----------------------------------------------------------------------------------------
@@ -202,10 +205,9 @@ cudaError_t Enter() {
   return cudaSuccess;
 }
 
-#define PRETEND_ENTER()                                  \
-  Lock lock(g_mutex);                                    \
-  if (cudaError_t error = Enter(); error != cudaSuccess) \
-  return error
+#define PRETEND_ENTER() \
+  Lock lock(g_mutex);   \
+  if (cudaError_t error = Enter(); error != cudaSuccess) return error
 
 bool IsDevice(int device) { return device >= 0 && device < g_settings.devices; }
 
@@ -268,7 +270,8 @@ void Submit(cudaStream_t stream, std::shared_ptr<Work> work) {
 
 class CopyWork : public Work {
  public:
-  CopyWork(void* to, const void* from, size_t bytes, bool hold) : to_(to), from_(from), bytes_(bytes) {
+  CopyWork(void* to, const void* from, size_t bytes, bool hold)
+      : to_(to), from_(from), bytes_(bytes) {
     if (hold) held_.assign(static_cast<const char*>(from), bytes);
     if (hold) from_ = held_.data();
   }
@@ -361,8 +364,9 @@ cudaError_t CheckWork(cudaStream_t stream) {
   return cudaSuccess;
 }
 
-// The wait of an entire stream or event of a program that polls.
-bool GiveUpWaiting(int* queries) { return !g_settings.late || ++*queries > kQueriesInVain; }
+// Whether a query runs what is asked for: always, but late only after many in vain, so that a loop
+// that polls ends.
+bool QueryRuns(int* queries) { return !g_settings.late || ++*queries > kQueriesInVain; }
 
 cudaError_t Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                  cudaStream_t stream) {
@@ -405,68 +409,6 @@ cudaError_t NewEvent(cudaEvent_t* event, unsigned flags) {
   g_events.insert(*event);
   return cudaSuccess;
 }
-
-struct ErrorText {
-  cudaError_t code;
-  const char *name, *text;
-};
-#define PRETEND_ERROR(code, text) {code, #code, text}
-const ErrorText kErrors[] = {
-    PRETEND_ERROR(cudaSuccess, "no error"),
-    PRETEND_ERROR(cudaErrorInvalidValue, "invalid argument"),
-    PRETEND_ERROR(cudaErrorMemoryAllocation, "out of memory"),
-    PRETEND_ERROR(cudaErrorInitializationError, "initialization error"),
-    PRETEND_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-    PRETEND_ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
-    PRETEND_ERROR(cudaErrorInsufficientDriver,
-                  "CUDA driver version is insufficient for CUDA runtime version"),
-    PRETEND_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
-    PRETEND_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
-    PRETEND_ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
-    PRETEND_ERROR(cudaErrorNoKernelImageForDevice,
-                  "no kernel image is available for execution on the device"),
-    PRETEND_ERROR(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered"),
-    PRETEND_ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
-    PRETEND_ERROR(cudaErrorNotReady, "device not ready"),
-    PRETEND_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-    PRETEND_ERROR(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
-    PRETEND_ERROR(cudaErrorLaunchTimeout, "the launch timed out and was terminated"),
-    PRETEND_ERROR(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
-    PRETEND_ERROR(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
-    PRETEND_ERROR(cudaErrorAssert, "device-side assert triggered"),
-    PRETEND_ERROR(cudaErrorHostMemoryAlreadyRegistered,
-                  "part or all of the requested memory range is already mapped"),
-    PRETEND_ERROR(cudaErrorHostMemoryNotRegistered,
-                  "pointer does not correspond to a registered memory region"),
-    PRETEND_ERROR(cudaErrorHardwareStackError, "hardware stack error"),
-    PRETEND_ERROR(cudaErrorIllegalInstruction, "an illegal instruction was encountered"),
-    PRETEND_ERROR(cudaErrorMisalignedAddress, "misaligned address"),
-    PRETEND_ERROR(cudaErrorInvalidAddressSpace,
-                  "operation not supported on global/shared address space"),
-    PRETEND_ERROR(cudaErrorInvalidPc, "invalid program counter"),
-    PRETEND_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
-    PRETEND_ERROR(cudaErrorNotPermitted, "operation not permitted"),
-    PRETEND_ERROR(cudaErrorNotSupported, "operation not supported"),
-    PRETEND_ERROR(cudaErrorStreamCaptureUnsupported,
-                  "operation not permitted when stream is capturing"),
-    PRETEND_ERROR(cudaErrorStreamCaptureInvalidated,
-                  "operation failed due to a previous error during capture"),
-    PRETEND_ERROR(cudaErrorStreamCaptureMerge,
-                  "operation would result in a merge of separate capture sequences"),
-    PRETEND_ERROR(cudaErrorStreamCaptureUnmatched,
-                  "capture was not ended in the same stream as it began"),
-    PRETEND_ERROR(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
-    PRETEND_ERROR(cudaErrorStreamCaptureIsolation,
-                  "dependency created on uncaptured work in another stream"),
-    PRETEND_ERROR(cudaErrorStreamCaptureImplicit,
-                  "operation would make the legacy stream depend on a capturing blocking stream"),
-    PRETEND_ERROR(cudaErrorCapturedEvent,
-                  "operation not permitted on an event last recorded in a capturing stream"),
-    PRETEND_ERROR(cudaErrorStreamCaptureWrongThread,
-                  "attempt to terminate a thread-local capture sequence from another thread"),
-    PRETEND_ERROR(cudaErrorUnknown, "unknown error"),
-};
-#undef PRETEND_ERROR
 
 }  // namespace
 
@@ -555,18 +497,6 @@ cudaError_t cudaGetLastError() {
   return error;
 }
 cudaError_t cudaPeekAtLastError() { return g_sticky != cudaSuccess ? g_sticky : t_last; }
-const char* cudaGetErrorName(cudaError_t error) {
-  for (const ErrorText& e : kErrors) {
-    if (e.code == error) return e.name;
-  }
-  return "unrecognized error code";
-}
-const char* cudaGetErrorString(cudaError_t error) {
-  for (const ErrorText& e : kErrors) {
-    if (e.code == error) return e.text;
-  }
-  return "unrecognized error code";
-}
 
 // Devices -----------------------------------------------------------------------------------------
 
@@ -810,7 +740,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (cudaError_t error = CheckStream(stream); error != cudaSuccess) return error;
   if (cudaError_t error = CheckNotCaptured(stream); error != cudaSuccess) return error;
   if (stream->done == stream->added) return cudaSuccess;
-  if (!GiveUpWaiting(&stream->queries)) return Set(cudaErrorNotReady);
+  if (!QueryRuns(&stream->queries)) return Set(cudaErrorNotReady);
   Finish(stream, stream->added);
   return cudaSuccess;
 }
@@ -887,9 +817,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   }
   if (event->timing) {
     event->stamp = std::make_shared<Stamp>();
-    Submit(stream, std::make_shared<FunctionWork>([stamp = event->stamp] {
-             stamp->time = std::chrono::steady_clock::now();
-           }));
+    Submit(stream, std::make_shared<FunctionWork>(
+                       [stamp = event->stamp] { stamp->time = std::chrono::steady_clock::now(); }));
   }
   event->ticket = stream->added;
   return cudaSuccess;
@@ -899,7 +828,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
   if (!event->stream || event->stream->done >= event->ticket) return cudaSuccess;
-  if (!GiveUpWaiting(&event->queries)) return Set(cudaErrorNotReady);
+  if (!QueryRuns(&event->queries)) return Set(cudaErrorNotReady);
   Finish(event->stream, event->ticket);
   return cudaSuccess;
 }
@@ -960,6 +889,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (error == cudaSuccess) {
     *graph = new CUgraph_st(std::move(capture->graph));
     g_graphs.insert(*graph);
+  }
+  for (cudaEvent_t event : g_events) {
+    if (event->capture == capture) event->capture = &g_ended;
   }
   g_captures.erase(capture);
   delete capture;

@@ -1,4 +1,5 @@
 // The pretended CUDA does what the real one is documented to do, and refuses what it should.
+// 790 lines because naive products and convolutions with all their descriptors are in it.
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <sys/wait.h>
@@ -72,7 +73,8 @@ std::string LastWords(F body, bool* killed) {
   close(ends[1]);
   std::string text;
   char part[256];
-  for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -342,9 +344,9 @@ void TestFailures() {
   CHECK_EQ(Launch(sample::Nothing, 1, 1025, 0, s, 0), cudaErrorInvalidConfiguration);
   CHECK_EQ(Launch(sample::Nothing, dim3(1, 65536), 1, 0, s, 0), cudaErrorInvalidConfiguration);
   CHECK_EQ(Launch(sample::Nothing, 1, 1, 64 << 10, s, 0), cudaErrorInvalidValue);
-  CHECK_EQ(cudaFuncSetAttribute(sample::Nothing, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                64 << 10),
-           cudaSuccess);
+  CHECK_EQ(
+      cudaFuncSetAttribute(sample::Nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
+      cudaSuccess);
   CHECK_EQ(Launch(sample::Nothing, 1, 1, 64 << 10, s, 0), cudaSuccess);
   int host[4];
   CHECK_EQ(cudaMemcpyAsync(host, x.get(), 16, cudaMemcpyHostToDevice, s), cudaErrorInvalidValue);
@@ -418,6 +420,8 @@ void TestCapture() {
   CHECK_EQ(cudaStreamEndCapture(s, &graph), cudaSuccess);
   CHECK_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
   CHECK_EQ(cudaGraphUpload(exec, s), cudaSuccess);
+  CHECK_EQ(cudaEventSynchronize(join), cudaErrorCapturedEvent);
+  CHECK_EQ(cudaStreamWaitEvent(s, join, 0), cudaErrorCapturedEvent);
   CHECK(x.Get(s) == std::vector<int>({0, 0}));
   CHECK_EQ(cudaGraphDestroy(graph), cudaSuccess);
   for (int i = 0; i < 2; ++i) {
@@ -479,7 +483,7 @@ void TestCounters() {
   // A kernel that is given a pointer of the host, which would work here.
   pretend_cuda_set("POINTERS", 1);
   float host[8] = {};
-  Launch(sample::AddTo, 1, 8, 0, s, x.get(), host, 8);
+  Launch(sample::AddTo, 1, 8, 0, s, x.get(), &host[0], 8);
   Launch(sample::AddTo, 1, 8, 0, s, x.get(), x.get(), 8);
   cudaStreamSynchronize(s);
   pretend_cuda_set("POINTERS", 0);
@@ -633,10 +637,10 @@ void TestProducts() {
   cublasLtMatrixLayout_t one_by_one;
   cublasLtMatrixLayoutCreate(&one_by_one, CUDA_C_64F, 1, 1, 1);
   Number one{1, 0}, zero{0, 0};
-  CHECK_EQ(cublasLtMatmul(handle, desc, &one, left.get(), one_by_one, right.get(), one_by_one,
-                          &zero, out.get(), one_by_one, out.get(), one_by_one, nullptr, nullptr, 0,
-                          s),
-           CUBLAS_STATUS_SUCCESS);
+  CHECK_EQ(
+      cublasLtMatmul(handle, desc, &one, left.get(), one_by_one, right.get(), one_by_one, &zero,
+                     out.get(), one_by_one, out.get(), one_by_one, nullptr, nullptr, 0, s),
+      CUBLAS_STATUS_SUCCESS);
   CHECK(out.Get(s)[0].re == 1 && out.Get(s)[0].im == -7);
   cublasLtMatrixLayoutDestroy(one_by_one);
   cublasLtMatmulDescDestroy(desc);
@@ -709,10 +713,10 @@ void TestConvolutions() {
     cudnnGetConvolutionForwardWorkspaceSize(handle, x_desc, w_desc, conv, y_desc, forward[0].algo,
                                             &bytes);
     CHECK_EQ(bytes, forward[0].memory);
-    CHECK_EQ(cudnnConvolutionForward(handle, &one, x_desc, xd.get(), w_desc, wd.get(), conv,
-                                     forward[0].algo, workspace.get(), bytes, &zero, y_desc,
-                                     yd.get()),
-             CUDNN_STATUS_SUCCESS);
+    CHECK_EQ(
+        cudnnConvolutionForward(handle, &one, x_desc, xd.get(), w_desc, wd.get(), conv,
+                                forward[0].algo, workspace.get(), bytes, &zero, y_desc, yd.get()),
+        CUDNN_STATUS_SUCCESS);
     CHECK(Farthest(yd.Get(s), y_expected) < 1e-5);
     CHECK_EQ(cudnnConvolutionBackwardData(handle, &one, w_desc, wd.get(), y_desc, dy_.get(), conv,
                                           CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, workspace.get(), 1024,

@@ -1,12 +1,12 @@
 // What the parts of the pretended runtime share.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
-
-#include <cuda_runtime_api.h>
 
 namespace pretend {
 
@@ -45,8 +45,8 @@ bool IsPinned(const void* memory, size_t bytes);
 // Whether a word is the address of mapped memory of the host that no device reaches.
 bool LooksLikeHostPointer(uint64_t word);
 
-// While one of these lives, its thread may touch memory of devices. The last of a thread closes what
-// was touched.
+// While one of these lives, its thread may touch memory of devices. The last of a thread closes
+// what was touched.
 class Access {
  public:
   Access();

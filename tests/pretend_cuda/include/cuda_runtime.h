@@ -34,11 +34,11 @@ struct Payload {
   uint64_t low = 0, high = 0;
 };
 
-void Barrier();                                                   // __syncthreads
-void SyncWarp(unsigned mask);                                     // __syncwarp
+void Barrier();                                                    // __syncthreads
+void SyncWarp(unsigned mask);                                      // __syncwarp
 Payload Exchange(unsigned mask, const Payload& mine, int source);  // the payload of lane `source`
-unsigned Ballot(unsigned mask, bool mine);                        // bits of the lanes that say yes
-unsigned Lane();                                                  // of the thread, 0 to 31
+unsigned Ballot(unsigned mask, bool mine);                         // bits of the lanes that say yes
+unsigned Lane();                                                   // of the thread, 0 to 31
 
 // The memory that a launch asks for with its third number, 128-byte aligned, the same for all
 // threads of a block. `extern __shared__` has no counterpart here.
@@ -56,7 +56,7 @@ class Launched : public Work {
  public:
   Launched(const void* kernel, dim3 grid, dim3 block, size_t shared)
       : kernel_(kernel), grid_(grid), block_(block), shared_(shared) {}
-  void Run() override;               // all threads of all blocks
+  void Run() override;  // all threads of all blocks
   virtual void RunThread() const = 0;
   virtual const void* Arguments(size_t* bytes) const = 0;
   const void* kernel() const { return kernel_; }
@@ -155,8 +155,8 @@ T Replace(T* at, F value) {
   return old;
 }
 template <class T>
-constexpr bool kWord = std::is_same_v<T, int> || std::is_same_v<T, unsigned> ||
-                       std::is_same_v<T, unsigned long long>;
+constexpr bool kWord =
+    std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
 template <class T>
 constexpr bool kWordOrLong = kWord<T> || std::is_same_v<T, long long>;
 }  // namespace pretend
@@ -168,7 +168,8 @@ T atomicAdd(T* at, pretend::Same<T> v) {
 }
 template <class T>
 T atomicSub(T* at, pretend::Same<T> v) {
-  static_assert(std::is_same_v<T, int> || std::is_same_v<T, unsigned>, "CUDA has no such atomicSub");
+  static_assert(std::is_same_v<T, int> || std::is_same_v<T, unsigned>,
+                "CUDA has no such atomicSub");
   return pretend::Replace(at, [&](T old) { return static_cast<T>(old - v); });
 }
 template <class T>
@@ -243,8 +244,8 @@ inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
 inline float rsqrt(float v) { return rsqrtf(v); }
 
 // CUDA has these outside of std, for equal types.
-#define PRETEND_MIN_MAX(T)                           \
-  inline T min(T a, T b) { return b < a ? b : a; }   \
+#define PRETEND_MIN_MAX(T)                         \
+  inline T min(T a, T b) { return b < a ? b : a; } \
   inline T max(T a, T b) { return a < b ? b : a; }
 PRETEND_MIN_MAX(int)
 PRETEND_MIN_MAX(unsigned)
@@ -259,15 +260,33 @@ inline double min(double a, double b) { return std::fmin(a, b); }
 inline double max(double a, double b) { return std::fmax(a, b); }
 
 // Vectors, for loads and stores of up to 16 bytes.
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(16) double2 { double x, y; };
-struct alignas(16) longlong2 { long long x, y; };
-struct alignas(16) ulonglong2 { unsigned long long x, y; };
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+struct alignas(16) longlong2 {
+  long long x, y;
+};
+struct alignas(16) ulonglong2 {
+  unsigned long long x, y;
+};
 
 namespace dygraph::cuda {
 
@@ -277,8 +296,8 @@ cudaError_t Launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, c
                    const A&... a) {
   static_assert(sizeof...(P) == sizeof...(A), "a kernel takes as many arguments as it has");
   if (pretend::noop) return cudaSuccess;
-  cudaError_t error = pretend::CheckLaunch(reinterpret_cast<const void*>(kernel), grid, block,
-                                           shared, stream);
+  cudaError_t error =
+      pretend::CheckLaunch(reinterpret_cast<const void*>(kernel), grid, block, shared, stream);
   if (error != cudaSuccess) return error;
   pretend::Enqueue(stream,
                    std::make_shared<pretend::Call<P...>>(kernel, grid, block, shared, a...));

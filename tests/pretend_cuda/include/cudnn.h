@@ -1,5 +1,5 @@
-// The part of cuDNN's C interface that dygraph calls, pretended: convolutions. Names and numbers are
-// the real ones of version 9.
+// The part of cuDNN's C interface that dygraph calls, pretended: convolutions. Names and numbers
+// are the real ones of version 9.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -102,9 +102,8 @@ cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t desc, cudnnDa
                                            int h_stride, int w_stride);
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t desc, cudnnDataType_t type,
                                          int rank, const int* dims, const int* strides);
-cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t desc,
-                                           cudnnTensorFormat_t format, cudnnDataType_t type,
-                                           int rank, const int* dims);
+cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t desc, cudnnTensorFormat_t format,
+                                           cudnnDataType_t type, int rank, const int* dims);
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t desc);
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* desc);
@@ -116,9 +115,8 @@ cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t desc);
 
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* desc);
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t desc, int pad_h,
-                                              int pad_w, int stride_h, int stride_w,
-                                              int dilation_h, int dilation_w,
-                                              cudnnConvolutionMode_t mode,
+                                              int pad_w, int stride_h, int stride_w, int dilation_h,
+                                              int dilation_w, cudnnConvolutionMode_t mode,
                                               cudnnDataType_t compute);
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t desc, int rank,
                                               const int* pads, const int* strides,
@@ -128,8 +126,7 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc, cud
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t desc, int groups);
 cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(cudnnConvolutionDescriptor_t desc,
                                                     cudnnTensorDescriptor_t x,
-                                                    cudnnFilterDescriptor_t w, int rank,
-                                                    int* dims);
+                                                    cudnnFilterDescriptor_t w, int rank, int* dims);
 cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t desc);
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
@@ -144,9 +141,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                                       cudnnTensorDescriptor_t x_desc, const void* x,
                                       cudnnFilterDescriptor_t w_desc, const void* w,
                                       cudnnConvolutionDescriptor_t conv,
-                                      cudnnConvolutionFwdAlgo_t algo, void* workspace,
-                                      size_t bytes, const void* beta,
-                                      cudnnTensorDescriptor_t y_desc, void* y);
+                                      cudnnConvolutionFwdAlgo_t algo, void* workspace, size_t bytes,
+                                      const void* beta, cudnnTensorDescriptor_t y_desc, void* y);
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     cudnnHandle_t handle, cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t dy,
@@ -176,7 +172,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
                                              cudnnTensorDescriptor_t x_desc, const void* x,
                                              cudnnTensorDescriptor_t dy_desc, const void* dy,
                                              cudnnConvolutionDescriptor_t conv,
-                                             cudnnConvolutionBwdFilterAlgo_t algo,
-                                             void* workspace, size_t bytes, const void* beta,
+                                             cudnnConvolutionBwdFilterAlgo_t algo, void* workspace,
+                                             size_t bytes, const void* beta,
                                              cudnnFilterDescriptor_t dw_desc, void* dw);
 }
