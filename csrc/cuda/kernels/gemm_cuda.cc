@@ -9,6 +9,8 @@
 #include "cuda/launch.h"
 #include "cuda/libraries_cuda.h"
 #include "cuda/scratch.h"
+#include "kernels/complex.h"
+#include "kernels/integer.h"
 #include "kernels/matmul.h"
 #include "platform/device_flags.h"
 #include "tensor/dtype.h"
@@ -151,7 +153,7 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, con
     const T factor = beta;
     return cuda::ForEach(count * m * n, [=] DYGRAPH_FN(int64_t i) {
       T& at = c[i / (m * n) * c_apart + i / n % m * ldc + i % n];
-      at = factor == T(0) ? T(0) : static_cast<T>(at * factor);
+      at = factor == T(0) ? T(0) : static_cast<T>(Times(at, factor));
     });
   }
   const int device = cuda::CurrentPlace().id;
