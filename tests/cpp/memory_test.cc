@@ -580,7 +580,7 @@ void TestPlaces() {
   CHECK(&GetDeviceContext(CPUPlace()) == &GetDeviceContext(CPUPlace()));
   CHECK(IsAvailable(CPUPlace()) && !IsAvailable(CUDAPlace(0)) && !IsAvailable(CUDAPinnedPlace()));
   const char* no_cuda =
-      "this build has no CUDA backend. This version computes on the CPU only: use "
+      "this build has no CUDA backend. Install one with DYGRAPH_WITH_CUDA=1, or use "
       "dygraph.CPUPlace().";
   CHECK_THROWS(GetDeviceContext(CUDAPlace(1)), Unimplemented,
                std::string("CUDAPlace(1): ") + no_cuda);
