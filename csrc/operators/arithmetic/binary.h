@@ -59,12 +59,12 @@ void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t
 
 // Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as
 // `aligned`.
-template <class T>  // float, double and the complex types
+template <class T>  // float, double and the complex types, on devices the 16-bit floats
 void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out);
 
 // `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to
 // be repeated.
-template <class T>  // float, double and the complex types
+template <class T>  // the same
 Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like);
 
 // out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of,

@@ -37,7 +37,10 @@ Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   template Tensor Expanded<T>(const Tensor&, const Dims&, const Tensor&)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);
-#ifndef DYGRAPH_CUDA_PASS
+#ifdef DYGRAPH_CUDA_PASS
+REGISTER_TYPE(float16);
+REGISTER_TYPE(bfloat16);
+#else
 REGISTER_TYPE(complex64);
 REGISTER_TYPE(complex128);
 #endif
