@@ -116,7 +116,11 @@ void Context::Enter() {
 void Context::RaiseReported() {
   const ErrorWord report = *errors_;
   *errors_ = ErrorWord{0, 0, 0, 0};
-  const std::string what = ReporterName(report.op);
+  std::string what = ReporterName(report.op);
+  if (report.bound == kNoBound) {
+    what.replace(what.find('%'), 1, std::to_string(report.value));
+    THROW(InvalidArgument, what, " (in an earlier call on ", ToString(place()), ")");
+  }
   const size_t colon = what.find(": ");
   Error error(ErrorKind::OutOfRange,
               what.substr(colon == std::string::npos ? 0 : colon + 2) +
