@@ -70,9 +70,10 @@ void DefineFillConstant(OpDef& op) {
           ">>> F.fill_constant(shape=[2, 2], value=7.0, dtype=\"int64\").tolist()\n"
           "[[7, 7], [7, 7]]")
       .Input(kValueTensor, "ValueTensor", "the value, one element", kDispensable)
-      .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64", kDispensable)
+      .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64",
+             kDispensable | kOnHost)
       .Input(kShapeTensorList, "ShapeTensorList", "the sizes, one element each",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&FillConstantAttrs::dtype, "dtype", "element type of Out")
       .Attr(&FillConstantAttrs::shape, "shape", "the sizes")

@@ -33,9 +33,9 @@ void DefineLinspace(OpDef& op) {
   op.Comment(
         "Out = Num numbers from Start to Stop, both of them included, at equal distances. "
         "Integers are cut towards 0; Start and Stop are cut first.")
-      .Input(kStart, "Start", "one number")
-      .Input(kStop, "Stop", "one number")
-      .Input(kNum, "Num", "one integer, at least 1")
+      .Input(kStart, "Start", "one number", kOnHost)
+      .Input(kStop, "Stop", "one number", kOnHost)
+      .Input(kNum, "Num", "one integer, at least 1", kOnHost)
       .Output(kOut, "Out", "[Num]")
       .Attr(&LinspaceAttrs::dtype, "dtype", "of Out; unset: of Start")
       .Shape(InferShape)

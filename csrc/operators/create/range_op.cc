@@ -59,9 +59,9 @@ void DefineRange(OpDef& op) {
       .Example(
           ">>> F.range(to_variable([1.0]), to_variable([2.0]), to_variable([0.25])).tolist()\n"
           "[1.0, 1.25, 1.5, 1.75]")
-      .Input(kStart, "Start", "one number")
-      .Input(kEnd, "End", "one number")
-      .Input(kStep, "Step", "one number, not 0")
+      .Input(kStart, "Start", "one number", kOnHost)
+      .Input(kEnd, "End", "one number", kOnHost)
+      .Input(kStep, "Step", "one number, not 0", kOnHost)
       .Output(kOut, "Out", "one axis; empty where Step leads away from End")
       .Shape(InferShape)
       .NoGrad();

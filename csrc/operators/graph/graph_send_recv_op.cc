@@ -31,7 +31,7 @@ void DefineGraphSendRecv(OpDef& op) {
       .Input(kX, "X", "[nodes, ...]")
       .Input(kSrcIndex, "Src_index", "[edges], int32 or int64: where each begins")
       .Input(kDstIndex, "Dst_index", "[edges], int32 or int64: where each ends")
-      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable)
+      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable | kOnHost)
       .Output(kOut, "Out", "[out_size, ...]")
       .Output(kDstCount, "Dst_count", "[out_size], int32: the edges that end there", kIntermediate)
       .Attr(&GraphSendRecvAttrs::reduce_op, "reduce_op", "SUM, MEAN, MAX or MIN",

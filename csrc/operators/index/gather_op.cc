@@ -38,7 +38,7 @@ void DefineGather(OpDef& op) {
       .Attr(&GatherAttrs::overwrite, "overwrite",
             "accepted from old programs, without effect: the gradient always adds")
       .Attr(&GatherAttrs::axis, "axis", "the axis to take along")
-      .Input(kAxis, "Axis", "one integer, in place of axis", kDispensable)
+      .Input(kAxis, "Axis", "one integer, in place of axis", kDispensable | kOnHost)
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         bool known;
@@ -58,7 +58,7 @@ void DefineGather(OpDef& op) {
 
 void DefineGatherGrad(OpDef& op) {
   DefineGradSlots(op, "gather")
-      .Input(kGradAxis, "Axis", "as in the forward call", kDispensable)
+      .Input(kGradAxis, "Axis", "as in the forward call", kDispensable | kOnHost)
       .Grad([](GradBuilder& g) {
         g.Call("gather", {g.OutputGrad(grad::kXGrad), g.Input(grad::kIndex), g.Input(kGradAxis)},
                {g.InputGrad(grad::kOutGrad)})

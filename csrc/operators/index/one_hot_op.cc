@@ -45,7 +45,7 @@ OpDef& Declare(OpDef& op, const char* x_help, const char* out_help) {
           "Out[..., c] = 1 where X is c, else 0. An X that is no class is an error, or all 0 "
           "with allow_out_of_range.")
       .Input(kX, "X", x_help)
-      .Input(kDepthTensor, "depth_tensor", "one integer, in place of depth", kDispensable)
+      .Input(kDepthTensor, "depth_tensor", "one integer, in place of depth", kDispensable | kOnHost)
       .Output(kOut, "Out", out_help)
       .Attr(&OneHotAttrs::depth, "depth", "the number of classes")
       .Attr(&OneHotAttrs::dtype, "dtype", "element type of Out")

@@ -64,7 +64,7 @@ void DefineRepeatInterleave(OpDef& op) {
           "[2, 2, 2]")
       .Input(kX, "X", "at least one axis")
       .Input(kRepeats, "RepeatsTensor", "int32 or int64, how often each, in place of Repeats",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "shape of X, but along dim")
       .Attr(&RepeatInterleaveAttrs::repeats, "Repeats", "how often all of them")
       .Attr(&RepeatInterleaveAttrs::dim, "dim", "the axis; negative ones count from the end")
@@ -125,7 +125,7 @@ constexpr int kX = 0, kRepeats = 1, kOutGrad = 2, kXGrad = 0;
 void DefineRepeatInterleaveGrad(OpDef& op) {
   op.Comment("X@GRAD = the sum of Out@GRAD over the copies of each slice.")
       .Input(kX, "X", "its shape", kShapeOnly)
-      .Input(kRepeats, "RepeatsTensor", "as in the forward call", kDispensable)
+      .Input(kRepeats, "RepeatsTensor", "as in the forward call", kDispensable | kOnHost)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("repeat_interleave")
