@@ -83,9 +83,9 @@ REGISTER_LOD_RULE(gather, [](const LoDCall& c) {
   return known && GivesRows(c, axis);
 });
 REGISTER_LOD_ALSO(gather, kIndex);
-REGISTER_CPU_KERNEL(gather, GatherKernel, AllTypes);
+REGISTER_KERNELS(gather, GatherKernel, AllTypes);
 REGISTER_OPERATOR(gather_grad, DefineGatherGrad);
-REGISTER_CPU_KERNEL(gather_grad, GatherGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(gather_grad, GatherGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather

@@ -193,7 +193,7 @@ struct PutAlongAxisKernel {
       });
     }
     std::vector<int64_t> at = places.At(x.dims());
-    CopyAll(x, &out);
+    CopyAll(ctx, x, &out);
     Put(reduce, a.include_self, at.data(), at.size(), v, to);
     if (reduce != Reduce::kMean) return;
     std::vector<int64_t> counts = Counts(at, x.numel(), a.include_self);
@@ -349,7 +349,7 @@ struct PutAlongAxisGradKernel {
     std::vector<T> full(dv ? at.size() : 0);
     if (product) {
       if (dx) {
-        CopyAll(g, dx);
+        CopyAll(ctx, g, dx);
         T* to = dx->mutable_data<T>();
         for (size_t i = 0; i < at.size(); ++i) to[at[i]] = a.include_self ? to[at[i]] * v[i] : T(0);
       }

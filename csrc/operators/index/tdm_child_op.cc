@@ -57,7 +57,7 @@ struct TdmChildKernel {
     const int64_t nodes = tree.dim(0), width = tree.dim(1);
     const std::vector<int64_t> info = Integers(tree, "TreeInfo");
     const indexing::IndexList x =
-        indexing::CheckedIndices(ctx.In(kX), "X", nodes, "the nodes of TreeInfo", false);
+        indexing::ReadIndices(ctx.In(kX), "X", nodes, "the nodes of TreeInfo", false);
     std::vector<T> child(x.size * count), leaf(x.size * count);
     for (int64_t i = 0; i < x.size; ++i) {
       const int64_t* row = info.data() + x.data[i] * width;
