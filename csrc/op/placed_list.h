@@ -8,19 +8,20 @@
 namespace dygraph {
 
 // A list in memory of the kernel's place: on the host the vector itself, which must outlive it.
+template <class T>
 class PlacedList {
  public:
-  PlacedList(KernelContext& ctx, const std::vector<int64_t>& list) : data_(list.data()) {
+  PlacedList(KernelContext& ctx, const std::vector<T>& list) : data_(list.data()) {
     if (ctx.place() == CPUPlace() || list.empty()) return;
-    copy_ = Tensor({static_cast<int64_t>(list.size())}, DType::kInt64, ctx.place());
-    ctx.device().CopyFromHost(copy_.mutable_raw_data(), list.data(), list.size() * sizeof(int64_t));
-    data_ = copy_.data<int64_t>();
+    copy_ = Tensor({static_cast<int64_t>(list.size())}, DTypeOf<T>::value, ctx.place());
+    ctx.device().CopyFromHost(copy_.mutable_raw_data(), list.data(), list.size() * sizeof(T));
+    data_ = copy_.template data<T>();
   }
-  const int64_t* data() const { return data_; }
+  const T* data() const { return data_; }
 
  private:
   Tensor copy_;
-  const int64_t* data_;
+  const T* data_;
 };
 
 }  // namespace dygraph

@@ -143,7 +143,7 @@ struct LookupTableGradKernel {
     }
     const int64_t count = static_cast<int64_t>(rows.size());
     Tensor kept({count, width}, values.dtype(), values.place());
-    const PlacedList list(ctx, from);
+    const PlacedList<int64_t> list(ctx, from);
     kernels::TakeRows({1, n, width}, values.raw_data(), list.data(), count, kept.mutable_raw_data(),
                       sizeof(T));
     return MakeRef<SelectedRows>(std::move(rows), height, std::move(kept));
