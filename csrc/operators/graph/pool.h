@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/marks.h"
+#include "kernels/simd.h"
 
 namespace dygraph::graph {
 

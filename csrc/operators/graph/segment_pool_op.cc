@@ -183,7 +183,7 @@ struct SegmentPoolGradKernel {
     ENFORCE(g.dims() == WithRows(x.dims(), rows), InvalidArgument,
             "Out@GRAD must have the axes of X ", x.dims(), " behind the first, got ", g.dims());
     const indexing::IndexList ids = Nodes(ctx, kSegmentIds, rows);
-    Tensor counts({rows}, x.dtype(), ctx.place());
+    Tensor counts({rows}, DTypeOf<T>::value, ctx.place());
     const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, &counts, x,
                            ctx.InOrNull(kOut), g.data<T>(), true);
     WriteRows(ids.size, width, shares, ctx.Out(kXGrad).mutable_data<T>());
@@ -235,7 +235,7 @@ struct SegmentPoolGradGradKernel {
             "Out@GRAD must have the axes of X ", x.dims(), " behind the first, got ", out.dims());
     const indexing::IndexList ids = Nodes(ctx, kSegmentIds, rows);
     const Arrivals arrivals(ids, rows);
-    Tensor counts({rows}, x.dtype(), ctx.place());
+    Tensor counts({rows}, DTypeOf<T>::value, ctx.place());
     const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, &counts, x,
                            ctx.InOrNull(kOut), v.data<T>(), false);
     PoolRows<T>(Pool::kSum, arrivals, width, shares, out.mutable_data<T>());
