@@ -98,7 +98,7 @@ Context::Context(Place place) : Accelerator(place) {
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
   void* word = nullptr;
   Check(cudaHostAlloc(&word, sizeof(ErrorWord), cudaHostAllocMapped), "mapped memory");
-  errors_ = new (word) ErrorWord{0, 0, 0, 0};
+  errors_ = new (word) ErrorWord();
 }
 
 void Context::UseDevice() {
@@ -115,18 +115,19 @@ void Context::Enter() {
 
 void Context::RaiseReported() {
   const ErrorWord report = *errors_;
-  *errors_ = ErrorWord{0, 0, 0, 0};
-  std::string what = ReporterName(report.op);
-  if (report.bound == kNoBound) {
-    what.replace(what.find('%'), 1, std::to_string(report.value));
-    THROW(InvalidArgument, what, " (in an earlier call on ", ToString(place()), ")");
+  *errors_ = ErrorWord();
+  const Reporter reporter = ReporterOf(report.op);
+  if (reporter.text) {
+    std::string text = reporter.text;
+    text.replace(text.find('%'), 1, std::to_string(report.value));
+    throw Error(ErrorKind::InvalidArgument,
+                text + " (in an earlier call on " + ToString(place()) + ")");
   }
-  const size_t colon = what.find(": ");
   Error error(ErrorKind::OutOfRange,
-              what.substr(colon == std::string::npos ? 0 : colon + 2) +
-                  " must hold indices below " + std::to_string(report.bound) + ", got " +
-                  std::to_string(report.value) + ", in an earlier call on " + ToString(place()));
-  if (colon != std::string::npos) error.AddOperator(what.substr(0, colon));
+              std::string(reporter.slot) + " must lie in [" + std::to_string(report.least) + ", " +
+                  std::to_string(report.bound) + "), got " + std::to_string(report.value) +
+                  ", in an earlier call on " + ToString(place()));
+  error.AddOperator(reporter.op);
   throw error;
 }
 

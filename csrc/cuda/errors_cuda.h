@@ -11,66 +11,71 @@ namespace dygraph::cuda {
 
 struct ErrorWord {
   int32_t set;    // not 0: the rest is the first report
-  int32_t op;     // a number of NameReporter
+  int32_t op;     // who reported: a number of NumberOf
   int64_t value;  // what was found
-  int64_t bound;  // it must lie in [-bound, bound) or [0, bound); kNoBound: it is not allowed
+  int64_t least;  // it must lie in [least, bound)
+  int64_t bound;
 };
-constexpr int64_t kNoBound = -1;
 
-// A number under which kernels report; `what` names operator and slot: "gather: Index". The text
-// must outlive the process.
-int32_t NameReporter(const char* what);
-const char* ReporterName(int32_t number);
+// Who reports: an operator and one of its inputs; or, for values that are not allowed, a whole text
+// with a '%' where the value goes. The texts must outlive the process.
+struct Reporter {
+  const char* op = "a kernel";
+  const char* slot = "an input";
+  const char* text = nullptr;
+};
+// A number under which kernels report, the same for the same texts.
+int32_t NumberOf(const Reporter& reporter);
+Reporter ReporterOf(int32_t number);
 
 // The word of the current device, for kernels.
 ErrorWord* CurrentErrors();
 
 #ifdef DYGRAPH_CUDA_PASS
 // The first report is kept until it is raised.
-__host__ __device__ inline void Report(ErrorWord* word, int32_t op, int64_t value, int64_t bound) {
+__host__ __device__ inline void Report(ErrorWord* word, int32_t op, int64_t value, int64_t least,
+                                       int64_t bound) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
   if (atomicCAS(&word->op, 0, op) != 0) return;
   word->value = value;
+  word->least = least;
   word->bound = bound;
   __threadfence_system();
   *static_cast<volatile int32_t*>(&word->set) = 1;
 #else
-  (void)word, (void)op, (void)value, (void)bound;
+  (void)word, (void)op, (void)value, (void)least, (void)bound;
 #endif
 }
 
-// Keeps the indices of one input within [0, bound): made on the host, called in a kernel.
+// Keeps the indices of one input within [0, bound), or [-bound, bound) where negative ones count
+// from the end: made on the host, called in a kernel. op/index_guard.h is its word for operators.
 class IndexGuard {
  public:
-  IndexGuard(const char* what, int64_t bound)
-      : word_(CurrentErrors()), op_(NameReporter(what)), bound_(bound) {}
-  // The index itself where it is allowed; otherwise it is reported, and 0 stands for it.
+  IndexGuard(const Reporter& reporter, int64_t bound, bool from_end = false)
+      : word_(CurrentErrors()),
+        op_(NumberOf(reporter)),
+        least_(from_end ? -bound : 0),
+        bound_(bound) {}
+  // The index from 0 up where it is allowed; otherwise it is reported, and 0 stands for it.
   __host__ __device__ int64_t operator()(int64_t i) const {
-    if (i >= 0 && i < bound_) return i;
-    Report(word_, op_, i, bound_);
-    return 0;
-  }
-  // The same where a negative index counts from the end.
-  __host__ __device__ int64_t FromEnd(int64_t i) const {
-    if (i >= -bound_ && i < bound_) return i < 0 ? i + bound_ : i;
-    Report(word_, op_, i, bound_);
+    if (i >= least_ && i < bound_) return i < 0 ? i + bound_ : i;
+    Report(word_, op_, i, least_, bound_);
     return 0;
   }
 
  private:
   ErrorWord* word_;
   int32_t op_;
-  int64_t bound_;
+  int64_t least_, bound_;
 };
 
 // Reports values that are not allowed: made on the host, called in a kernel. The text of the error
 // has a '%' where the value goes.
 class ValueReport {
  public:
-  explicit ValueReport(const char* text) : word_(CurrentErrors()), text_(NameReporter(text)) {}
-  __host__ __device__ void operator()(int64_t value) const {
-    Report(word_, text_, value, kNoBound);
-  }
+  explicit ValueReport(const char* text)
+      : word_(CurrentErrors()), text_(NumberOf({nullptr, nullptr, text})) {}
+  __host__ __device__ void operator()(int64_t value) const { Report(word_, text_, value, 0, 0); }
 
  private:
   ErrorWord* word_;
