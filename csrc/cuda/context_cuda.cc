@@ -98,7 +98,7 @@ Context::Context(Place place) : Accelerator(place) {
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
   void* word = nullptr;
   Check(cudaHostAlloc(&word, sizeof(ErrorWord), cudaHostAllocMapped), "mapped memory");
-  errors_ = new (word) ErrorWord{0, 0, 0, 0};
+  errors_ = new (word) ErrorWord();
 }
 
 void Context::UseDevice() {
@@ -115,14 +115,21 @@ void Context::Enter() {
 
 void Context::RaiseReported() {
   const ErrorWord report = *errors_;
-  *errors_ = ErrorWord{0, 0, 0, 0};
-  const std::string what = ReporterName(report.op);
-  const size_t colon = what.find(": ");
+  *errors_ = ErrorWord();
+  const Reporter reporter = ReporterOf(report.op);
+  if (!reporter.slot) {
+    double value;
+    std::memcpy(&value, &report.value, sizeof value);
+    const std::string text = reporter.op;
+    const size_t at = text.find('%');
+    THROW(InvalidArgument, text.substr(0, at), value, text.substr(at + 1),
+          " (in an earlier call on ", ToString(place()), ")");
+  }
   Error error(ErrorKind::OutOfRange,
-              what.substr(colon == std::string::npos ? 0 : colon + 2) +
-                  " must hold indices below " + std::to_string(report.bound) + ", got " +
-                  std::to_string(report.value) + ", in an earlier call on " + ToString(place()));
-  if (colon != std::string::npos) error.AddOperator(what.substr(0, colon));
+              std::string(reporter.slot) + " must lie in [" + std::to_string(report.least) + ", " +
+                  std::to_string(report.bound) + "), got " + std::to_string(report.value) +
+                  ", in an earlier call on " + ToString(place()));
+  error.AddOperator(reporter.op);
   throw error;
 }
 
