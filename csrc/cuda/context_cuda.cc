@@ -117,11 +117,13 @@ void Context::RaiseReported() {
   const ErrorWord report = *errors_;
   *errors_ = ErrorWord();
   const Reporter reporter = ReporterOf(report.op);
-  if (reporter.text) {
-    std::string text = reporter.text;
-    text.replace(text.find('%'), 1, std::to_string(report.value));
-    throw Error(ErrorKind::InvalidArgument,
-                text + " (in an earlier call on " + ToString(place()) + ")");
+  if (!reporter.slot) {
+    double value;
+    std::memcpy(&value, &report.value, sizeof value);
+    const std::string text = reporter.op;
+    const size_t at = text.find('%');
+    THROW(InvalidArgument, text.substr(0, at), value, text.substr(at + 1),
+          " (in an earlier call on ", ToString(place()), ")");
   }
   Error error(ErrorKind::OutOfRange,
               std::string(reporter.slot) + " must lie in [" + std::to_string(report.least) + ", " +

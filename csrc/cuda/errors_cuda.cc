@@ -1,9 +1,9 @@
 #include "cuda/errors_cuda.h"
 
-#include <array>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/stream.h"
@@ -15,7 +15,7 @@ namespace {
 struct Reporters {
   std::mutex mutex;
   std::vector<Reporter> list;
-  std::map<std::array<const char*, 3>, int32_t> numbers;  // of the texts' addresses
+  std::map<std::pair<const char*, const char*>, int32_t> numbers;  // of the texts' addresses
 };
 
 Reporters& TheReporters() {
@@ -39,7 +39,7 @@ bool EndsContext(cudaError_t status) {
 int32_t NumberOf(const Reporter& reporter) {
   Reporters& all = TheReporters();
   std::lock_guard<std::mutex> lock(all.mutex);
-  int32_t& number = all.numbers[{reporter.op, reporter.slot, reporter.text}];
+  int32_t& number = all.numbers[{reporter.op, reporter.slot}];
   if (number == 0) {
     all.list.push_back(reporter);
     number = static_cast<int32_t>(all.list.size());

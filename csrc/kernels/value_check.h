@@ -15,9 +15,10 @@ template <class T, class F>
 void CheckEach(const T* x, int64_t n, F ok, const char* text) {
   for (int64_t i = 0; i < n; ++i) {
     if (__builtin_expect(ok(x[i]), 1)) continue;
-    std::string message = text;
-    message.replace(message.find('%'), 1, std::to_string(x[i]));
-    THROW(InvalidArgument, message);
+    const std::string message = text;
+    const size_t at = message.find('%');
+    THROW(InvalidArgument, message.substr(0, at), x[i], " at position ", i,
+          message.substr(at + 1));
   }
 }
 

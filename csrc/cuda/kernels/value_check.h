@@ -14,7 +14,7 @@ template <class T, class F>
 void CheckEach(const T* x, int64_t n, F ok, const char* text) {
   const cuda::ValueReport report(text);
   ForEach(n, [=] DYGRAPH_FN(int64_t i) {
-    if (!ok(x[i])) report(static_cast<int64_t>(x[i]));
+    if (!ok(x[i])) report(static_cast<double>(x[i]));
   });
 }
 
