@@ -324,6 +324,13 @@ std::unique_ptr<DeviceGraph> Context::EndCapture() {
   kept_.clear();
   cudaGraph_t graph = nullptr;
   cudaError_t status = cudaStreamEndCapture(capture_stream_, &graph);
+  if (status != cudaSuccess) {  // that call itself may have failed
+    cudaStreamCaptureStatus left = cudaStreamCaptureStatusNone;
+    cudaStreamIsCapturing(capture_stream_, &left);
+    if (left != cudaStreamCaptureStatusNone) cudaStreamEndCapture(capture_stream_, &graph);
+    if (graph) cudaGraphDestroy(graph);
+    graph = nullptr;
+  }
   captured_ = false;
   if (status != cudaSuccess || !graph) {
     cudaGetLastError();

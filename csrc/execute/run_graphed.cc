@@ -170,7 +170,7 @@ bool PreparedProgram::FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segm
       if (s >= 0) written[s] = 1;
     }
   }
-  std::vector<const void*> known;  // where values of earlier segments lie
+  std::vector<const void*> known;  // where values of earlier segments lie, for good
   for (const GraphedRun::Segment& earlier : run.segments) {
     if (earlier.begin >= segment.begin) break;
     for (const auto& [slot, value] : earlier.made) known.push_back(DataOf(value));
@@ -311,8 +311,11 @@ class PreparedProgram::Capture {
       }
     }
     for (const GraphedRun::Input& input : segment_.inputs) {
-      if (once(input.slot) && frame_.values[input.slot]->empty())
-        segment_.ended.push_back(input.slot);
+      const Value& value = *frame_.values[input.slot];
+      if (!once(input.slot)) continue;
+      if (value.empty()) segment_.ended.push_back(input.slot);
+      if (value.is_tensor() && !value.tensor().has_data())  // of which only sizes are asked for
+        segment_.made.emplace_back(input.slot, value);
     }
   }
 
