@@ -8,17 +8,31 @@
 namespace dygraph::cuda {
 namespace {
 
+// Arenas may come and go while the thread records a graph: its work names them all the same.
+class WhileCapturing {
+ public:
+  WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 class DeviceAllocator : public memory::SystemAllocator {
  public:
   explicit DeviceAllocator(Place place) : place_(place) {}
   void* Alloc(size_t bytes) override {
     GetDeviceContext(place_).Enter();
     void* block = nullptr;
+    const WhileCapturing allowed;
     if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
     cudaGetLastError();
     return nullptr;
   }
-  void Free(void* block, size_t) override { cudaFree(block); }
+  void Free(void* block, size_t) override {
+    const WhileCapturing allowed;
+    cudaFree(block);
+  }
   size_t Total() const override {
     if (total_ > 0) return total_;
     GetDeviceContext(place_).Enter();

@@ -5,6 +5,7 @@
 #include "platform/accelerator.h"
 #include "platform/backend.h"
 #include "python/bind.h"
+#include "python/call_graph.h"
 #include "python/errors.h"
 #include "run/fallback.h"
 
@@ -69,6 +70,7 @@ void BindDevice(py::module_& m) {
   py::class_<DeviceGraph>(device, "Graph").def("launch", &DeviceGraph::Launch);
   device.def("begin_capture", [](Place place) { GetAccelerator(place).BeginCapture(); });
   device.def("end_capture", [](Place place) { return GetAccelerator(place).EndCapture(); });
+  BindCallGraph(device);
 }
 
 }  // namespace dygraph::python

@@ -106,6 +106,7 @@ Counters g_counters;
 thread_local int t_device = 0;
 thread_local cudaError_t t_last = cudaSuccess;
 thread_local bool t_in_host_function = false;
+thread_local cudaStreamCaptureMode t_capture_mode = cudaStreamCaptureModeGlobal;
 
 cudaError_t g_sticky = cudaSuccess, g_fail_with = cudaSuccess;
 long g_fail_in = 0;
@@ -340,6 +341,7 @@ class GraphWork : public Work {
 
 // A call that no capture allows, as far as the modes of the captures say so; it spoils them.
 cudaError_t CheckNoCapture() {
+  if (t_capture_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   bool refused = false;
   for (Capture* c : g_captures) {
     bool mine = c->thread == std::this_thread::get_id();
@@ -896,6 +898,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   g_captures.erase(capture);
   delete capture;
   return Set(error);
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(t_capture_mode, *mode);
+  return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   PRETEND_ENTER();
