@@ -30,6 +30,7 @@ inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* eleme
   const Value* first = flat[0];
   if (!first || !first->is_tensor()) return false;
   *place = first->tensor().place();
+  if (place->kind == DeviceKind::kCUDAPinned) return false;  // the host's memory to kernels
   *dtype = first->tensor().dtype();
   if (op.kernel_dtype) {  // it may look at any input
     for (const Value* v : flat) {
