@@ -1,5 +1,8 @@
 """Exchange with other array libraries: NumPy's protocols, DLPack, CUDA arrays, single elements."""
 
+import contextlib
+import sys
+
 import numpy as np
 
 from dygraph import _core
@@ -294,6 +297,36 @@ def _shared_if(required, made):
     if required and not _core.is_foreign(made):
         raise BufferError("from_dlpack: the array must be row-major to be shared with copy=False")
     return made
+
+
+_AS_IT_IS = contextlib.nullcontext()
+
+
+def cupys_stream(values):
+    """Lets CuPy compute on our stream in a block, if a value lies on a CUDA device.
+
+    Nothing where CuPy has not been imported.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return _AS_IT_IS
+    for v in values:
+        if isinstance(v, Variable) and not _core.is_empty(v) and v.place.kind == "CUDAPlace":
+            return _on_our_stream(cupy, v.place)
+    return _AS_IT_IS
+
+
+@contextlib.contextmanager
+def _on_our_stream(cupy, place):
+    from dygraph.cuda import Stream
+
+    ours = Stream(place)
+    if hasattr(getattr(cupy.cuda, "Stream", None), "from_external"):  # CuPy 14
+        stream = cupy.cuda.Stream.from_external(ours)
+    else:
+        stream = cupy.cuda.ExternalStream(ours.cuda_stream, place.device_id)
+    with cupy.cuda.Device(place.device_id), stream:
+        yield
 
 
 # The array API standard's protocol ---------------------------------------------------------------
