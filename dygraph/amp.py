@@ -24,7 +24,7 @@ import contextlib
 from _thread import _local
 
 from dygraph import _core
-from dygraph.autograd.recording import no_grad
+from dygraph.autograd.recording import modes, no_grad
 from dygraph.core import check
 from dygraph.core.sparse import selected_rows
 from dygraph.errors import (
@@ -168,6 +168,7 @@ class auto_cast(Shown, contextlib.ContextDecorator):  # noqa: N801 - Paddle's na
         if self._layer is not None:
             self._layer.enter()
         _state.layers.append(self._layer)
+        modes.casts = self._layer is not None
         return self
 
     def __exit__(self, *_):
@@ -176,6 +177,7 @@ class auto_cast(Shown, contextlib.ContextDecorator):  # noqa: N801 - Paddle's na
             layer.leave()
         if _state.layers and _state.layers[-1] is not None:
             _state.layers[-1].enter()
+        modes.casts = bool(_state.layers) and _state.layers[-1] is not None
         return False
 
 
@@ -306,7 +308,7 @@ class GradScaler(Shown):
         scaling = self._scaling.to(dtype=values[0].dtype)
         results, found = ops.check_finite_and_unscale(values, scaling)
         for p, g, rows, made in zip(parameters, grads, sparse, results, strict=True):
-            p.grad = selected_rows(_core.rows(g), made, g.shape[0]) if rows else made
+            p.grad = selected_rows(_core.rows(g), g.shape[0], made) if rows else made
         return found
 
     def step(self, optimizer):

@@ -198,7 +198,10 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   Place place = PlaceOf(call);
   const Kernel& kernel = *Choose(call, place, dtype);
   const Place where = kernel.key.device == place.kind ? place : CPUPlace();
-  if (where != place) NoteFallback(call, place);
+  if (where != place) {
+    NoteFallback(call, place);
+    call.queue = nullptr;  // the results are copied at once
+  }
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, where);
   Compute(call, kernel, where, dtype, layout, ElementsOfInputs(call), true);

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
 from dygraph.core import check
 from dygraph.core.promotion import same_type
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean_or_all, kind_of
@@ -140,6 +141,8 @@ def widened(compute, *values):
     if wider is None:
         return compute(*values)
     result = compute(*(v.astype(wider) for v in values))
+    if modes.casts:
+        return result
     return result.astype(dtype) if result.dtype.name == wider else result
 
 

@@ -572,24 +572,6 @@ def test_bodies_run_on_our_stream(cupy):
         Twice.apply(host)  # on the host CuPy's stream stays
 
 
-def test_functions_of_programs_run_on_our_stream(cupy):
-    from dygraph import static
-
-    seen = []
-
-    def double(x):
-        seen.append(len(cupy.entered))
-        return np.asarray(x) * 2
-
-    main = static.Program()
-    with static.program_guard(main):
-        x = static.data("x", [2])
-        out = main.current_block().create_var(name="out", dtype="float32", shape=[2])
-        static.layers.py_func(double, x, out)
-    (value,) = static.Executor(PLACE).run(main, {"x": np.ones(2, "float32")}, [out])
-    assert value.tolist() == [2.0, 2.0] and seen == [1]
-
-
 def test_one_pool_of_memory_with_cupy(cupy):
     dygraph.cuda.share_memory_with_cupy()
     allocator = cupy.allocator.__self__
