@@ -10,6 +10,7 @@ import warnings
 from dygraph import _core, memory
 from dygraph.errors import (
     ArgumentTypeError,
+    NotFoundError,
     OutOfRangeError,
     PreconditionNotMetError,
     kind_of,
@@ -37,6 +38,7 @@ __all__ = [
     "memory_reserved",
     "reset_peak_memory_stats",
     "set_device",
+    "share_memory_with_cupy",
     "synchronize",
     "syncs",
 ]
@@ -269,6 +271,7 @@ def empty_cache(device=None):
     int
         Bytes given back.
     """
+    _core.device.forget_ahead()
     return memory.release_free(_place(device))
 
 
@@ -284,7 +287,8 @@ def counts(device=None):
     -------
     dict
         ``waits`` of the host, ``copies_in`` and ``copies_out`` with ``bytes_in`` and ``bytes_out``,
-        ``graph_launches``.
+        ``graph_launches``; ``moved_inputs``, inputs of calls that lay elsewhere than the call
+        computed.
     """
     return _core.device.counts(_place(device))
 
@@ -337,6 +341,28 @@ def device_kernels():
             here = any("CUDAPlace" in kernel for kernel in kernels)
             found["device" if here else "host"].append(name)
     return found
+
+
+def share_memory_with_cupy():
+    """Let CuPy take its memory from ours, so that neither keeps what the other could use.
+
+    CuPy's arrays count in `memory_allocated`. Blocks are handed over in the order of CUDA's default
+    stream, which is CuPy's, and of the streams that it waits for: with streams that CuPy made
+    ``non_blocking``, call their ``synchronize()`` before an array of theirs ends.
+
+    Raises
+    ------
+    NotFoundError
+        CuPy is not installed.
+    """
+    try:
+        import cupy
+    except ImportError:
+        raise NotFoundError(
+            "share_memory_with_cupy: CuPy must be installed, got none. pip install cupy-cuda13x"
+        ) from None
+    allocator = cupy.cuda.memory.CFunctionAllocator(0, *_core.device.functions_for_cupy(), _core)
+    cupy.cuda.set_allocator(allocator.malloc)
 
 
 class Stream:

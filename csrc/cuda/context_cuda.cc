@@ -1,5 +1,7 @@
 #include "cuda/context_cuda.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -98,6 +100,9 @@ Context::Context(Place place) : Accelerator(place) {
   ENFORCE(place.id < n, OutOfRange, "the number of a CUDAPlace must be below that of the devices, ",
           n, ", got ", place);
   NoteDeviceUse();
+  // A child must not pass as one that has entered the device.
+  static const int once = pthread_atfork(nullptr, nullptr, [] { t_current = nullptr; });
+  (void)once;
   Check(cudaSetDevice(place.id), "the choice of a device");
   Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
@@ -221,9 +226,10 @@ void Context::CopyWithin(void* to, const void* from, size_t bytes) {
 
 bool Context::CopyFromPeer(void* to, DeviceContext& peer, const void* from, size_t bytes) {
   auto& other = static_cast<Context&>(peer);
-  UseDevice();
   RefuseInCapture("a copy between devices");
+  other.UseDevice();  // an event belongs to the device of the stream that it is recorded on
   MakeWait(stream_, other.stream_);
+  UseDevice();
   Check(cudaMemcpyPeerAsync(to, place().id, from, peer.place().id, bytes, stream_),
         "a copy between devices");
   MakeWait(other.stream_, stream_);  // before the source is used again

@@ -68,6 +68,9 @@ class Accelerator : public DeviceContext {
   virtual bool Capturing() const = 0;  // the calling thread
 };
 
+// CUDA's default stream, which waits for all streams but "non-blocking" ones, and they for it.
+inline void* DefaultStream() { return reinterpret_cast<void*>(1); }
+
 // Unimplemented where the place is the host or its backend offers none of this.
 Accelerator& GetAccelerator(Place place);
 int DeviceCount(DeviceKind kind);  // 0 where there is no backend or no device

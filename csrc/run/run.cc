@@ -30,6 +30,7 @@ inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* eleme
   const Value* first = flat[0];
   if (!first || !first->is_tensor()) return false;
   *place = first->tensor().place();
+  if (place->kind == DeviceKind::kCUDAPinned) return false;  // the host's memory to kernels
   *dtype = first->tensor().dtype();
   if (op.kernel_dtype) {  // it may look at any input
     for (const Value* v : flat) {
@@ -199,7 +200,7 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   const Place where = kernel.key.device == place.kind ? place : CPUPlace();
   if (where != place) {
     NoteFallback(call, place);
-    call.queue = nullptr;  // its results travel back at once
+    call.queue = nullptr;  // the results are copied at once
   }
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, where);

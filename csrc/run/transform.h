@@ -20,4 +20,8 @@ class TransformedInputs {
   SmallVector<Value, 2> copies_;
 };
 
+// Inputs of calls on a CUDA device that lay elsewhere, and inputs on it of calls that the host
+// computed, since the process began.
+int64_t MovedInputs(Place place);
+
 }  // namespace dygraph

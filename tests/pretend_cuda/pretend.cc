@@ -99,7 +99,8 @@ constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
 struct Counters {
   long launches, copies_to_device, copies_to_host, copies_within, sets, waits, graph_launches,
-      mallocs, frees, host_functions, host_pointers, calls;
+      mallocs, frees, host_functions, host_pointers, calls, default_waits, per_thread_waits,
+      default_records;
 };
 Counters g_counters;
 
@@ -149,6 +150,9 @@ const Name kCounters[] = {
     {"HOST_FUNCTIONS", &g_counters.host_functions, 0},
     {"HOST_POINTERS", &g_counters.host_pointers, 0},
     {"CALLS", &g_counters.calls, 0},
+    {"DEFAULT_WAITS", &g_counters.default_waits, 0},
+    {"PER_THREAD_WAITS", &g_counters.per_thread_waits, 0},
+    {"DEFAULT_RECORDS", &g_counters.default_records, 0},
 };
 
 bool IsSticky(int code) {
@@ -218,6 +222,11 @@ cudaError_t CheckStream(cudaStream_t stream) {
   }
   if (g_alive.count(stream)) return cudaSuccess;
   return Refuse(cudaErrorInvalidResourceHandle, "a stream that does not live is used");
+}
+
+// Other libraries may compute there; here nothing is ever queued on them.
+bool IsDefault(cudaStream_t stream) {
+  return stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
 bool IsEvent(cudaEvent_t event) { return g_events.count(event) > 0; }
@@ -754,6 +763,10 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   PRETEND_ENTER();
+  if (IsDefault(stream) && IsEvent(event)) {
+    ++(stream == cudaStreamLegacy ? g_counters.default_waits : g_counters.per_thread_waits);
+    return cudaSuccess;
+  }
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) {
@@ -804,6 +817,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   PRETEND_ENTER();
+  if (IsDefault(stream) && IsEvent(event)) {
+    ++g_counters.default_records;
+    event->stream = nullptr;
+    event->capture = nullptr;
+    event->stamp.reset();
+    return cudaSuccess;
+  }
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->device != stream->device) {
