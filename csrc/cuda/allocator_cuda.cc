@@ -14,11 +14,15 @@ class DeviceAllocator : public memory::SystemAllocator {
   void* Alloc(size_t bytes) override {
     GetDeviceContext(place_).Enter();
     void* block = nullptr;
-    if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
+    const cudaError_t status = cudaMalloc(&block, bytes);
+    if (status == cudaSuccess) return block;
+    if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
     cudaGetLastError();
     return nullptr;
   }
-  void Free(void* block, size_t) override { cudaFree(block); }
+  void Free(void* block, size_t) override {
+    if (cudaFree(block) != cudaSuccess) cudaGetLastError();  // the next call of the device says it
+  }
   size_t Total() const override {
     if (total_ > 0) return total_;
     GetDeviceContext(place_).Enter();

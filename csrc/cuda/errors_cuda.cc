@@ -29,7 +29,8 @@ std::string& Sticky() {
 }
 
 bool EndsContext(cudaError_t status) {
-  return status == cudaErrorIllegalAddress || status == cudaErrorLaunchFailure;
+  const int code = status;  // as the driver numbers them
+  return code == 214 || code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719);
 }
 
 }  // namespace
