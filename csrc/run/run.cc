@@ -207,7 +207,10 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   Place place = PlaceOf(call);
   const Kernel& kernel = *Choose(call, place, dtype);
   const Place where = kernel.key.device == place.kind ? place : CPUPlace();
-  if (where != place) NoteFallback(call, place);
+  if (where != place) {
+    call.queue = nullptr;  // its results are moved at once
+    NoteFallback(call, place);
+  }
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, where);
   Compute(call, kernel, where, dtype, layout, ElementsOfInputs(call), true);
