@@ -320,7 +320,7 @@ def device_kernels():
     dict of str to list of str
         ``device``: those with kernels of their own there; ``host``: those that the host computes.
     """
-    _core.CUDAPlace(0).available  # opens the backend
+    device_count()  # opens the backend
     found = {"device": [], "host": []}
     for name in _core.op_names():
         kernels = _core.describe_op(name)["kernels"]
@@ -333,7 +333,7 @@ def device_kernels():
 class Stream:
     """The stream on which a device runs what we queue, for other libraries.
 
-    It has CUDA's stream protocol: ``cupy.cuda.Stream.from_external(dygraph.cuda.current_stream())``.
+    It has CUDA's stream protocol: ``cupy.cuda.Stream.from_external`` takes it.
 
     Attributes
     ----------

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <string>
 
-#include "cuda/context_cuda.h"
 #include "cuda/stream.h"
 
 namespace dygraph::cuda {
@@ -64,7 +63,7 @@ void Fail(cudaError_t status, const char* what) {
     Sticky() = text +
                ". It may stem from an earlier call: FLAGS_cuda_sync=1 names the operator. The "
                "device cannot be used again in this process";
-  THROW(PreconditionNotMet, Sticky().empty() ? text : Sticky());
+  throw Error(ErrorKind::PreconditionNotMet, Sticky().empty() ? text : Sticky());
 }
 
 }  // namespace dygraph::cuda

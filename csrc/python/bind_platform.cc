@@ -96,7 +96,7 @@ void BindPlatform(py::module_& m) {
     CurrentThread().place = p;
   });
   m.def(
-      "wait", [](Place p) { GetDeviceContext(p).Wait(); },
+      "wait", [](Place p) { GetDeviceContext(p).Wait(); }, py::call_guard<py::gil_scoped_release>(),
       "Returns when all work queued on the place is done.");
   m.def("cast_floats_to", [] {
     return py::reinterpret_steal<py::object>(DTypeToPython(CurrentThread().cast_floats_to));

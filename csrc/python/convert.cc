@@ -13,6 +13,7 @@
 #include "python/errors.h"
 #include "python/steal.h"
 #include "python/wrapper.h"
+#include "run/interpreter.h"
 #include "tape/thread_state.h"
 
 namespace py = pybind11;
@@ -94,7 +95,16 @@ PyObject* NewArray(const Dims& dims, DType dtype, void* data, PyObject* base) {
   return array;
 }
 
-Tensor OnHost(const Tensor& t) { return CopyTo(t, CPUPlace()).Plain(); }
+// Other threads run while a device computes what is read.
+Tensor OnHost(const Tensor& t) {
+  if (t.place() == CPUPlace()) return t.Plain();
+  Tensor held = t, copy;
+  {
+    WithoutLock unlocked;
+    copy = CopyTo(held, CPUPlace()).Plain();
+  }
+  return copy;
+}
 
 // bfloat16 has no NumPy type: it travels as float32.
 Tensor Exportable(const Tensor& t) {

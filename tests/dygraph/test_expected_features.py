@@ -564,10 +564,6 @@ class TestData:
         image, label = next(dygraph.dataset.digits.train()())
         assert np.asarray(image).size == 64 and 0 <= int(label) <= 9
 
-    def test_pinned_memory_says_what_is_missing(self):
-        with pytest.raises(NotImplementedError, match="no CUDA backend"):
-            dygraph.ones([1]).to(dygraph.CUDAPinnedPlace())
-
 
 class TestMemory:
     def test_statistics(self):

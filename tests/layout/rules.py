@@ -18,6 +18,7 @@ ROOMS = {
     "op": {"base", "platform", "tensor"},
     "kernels": {"base", "platform", "memory", "tensor"},
     "operators": {"op", "kernels", "base", "platform", "memory", "tensor"},
+    "cuda": {"op", "kernels", "operators", "base", "platform", "memory", "tensor"},
     "run": {"op", "tensor", "memory", "platform", "base"},
     "tape": {"run", "op", "tensor", "memory", "platform", "base"},
     "program": {"op", "tensor", "memory", "platform", "base"},
@@ -43,6 +44,7 @@ CIRCLES = [
     {"program/backward", "program/backward_pass"},
     {"files/file_set", "files/model_files"},
     {"kernels/recurrent", "kernels/recurrent_steps"},
+    {"operators/arithmetic/binary", "operators/arithmetic/binary_sums"},
     {"python/errors", "python/sizes"},
 ]
 # Of dygraph/: rooms, and the modules beside them, whose names users import.
@@ -51,7 +53,7 @@ PYTHON_ROOMS = set(
     "quantization saving stubs training vision".split()
 )
 PUBLIC_MODULES = set(
-    "__init__ __main__ callbacks checkpoint distribution errors fft geometric inference "
+    "__init__ __main__ callbacks checkpoint cuda distribution errors fft geometric inference "
     "initializer linalg memory metrics nets notebook ops profiler reader regularizer "
     "safetensors signal special text unique_name".split()
 )
@@ -203,7 +205,10 @@ def backends_need_no_ifdef(files):
         for found in re.finditer(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*", code, re.MULTILINE):
             for switch in re.findall(r"\b(?:DYGRAPH_)?WITH_\w+|\b__CUDA\w+", found[0]):
                 backend = "onednn" if switch.endswith("WITH_ONEDNN") else "cuda"
-                own = backend in name.stem or (backend == "cuda" and name.suffix in (".cu", ".cuh"))
+                own = backend in name.stem or (
+                    backend == "cuda"
+                    and (name.suffix in (".cu", ".cuh") or path.startswith("csrc/cuda/"))
+                )
                 if not own:
                     line = line_of(code, found.start(1))
                     problems.append(f"{path}:{line}: {switch} outside the files of its backend")
@@ -349,10 +354,13 @@ def an_operator_is_one_file(files):
 def functions_exist_once(files):
     """A function with one name and one body in two files belongs in a header of both.
 
-    Bodies that name constants (kX) say different things in different files.
+    Bodies that name constants (kX) say different things in different files. Headers of csrc/cuda/
+    stand in for others, so that they may repeat them.
     """
     first, problems = {}, []
-    for path, _, text in cpp(files):
+    for path, room, text in cpp(files):
+        if room == "cuda":
+            continue
         name, start, body = "", 0, []
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             if name and line != "}":

@@ -169,7 +169,3 @@ def interpolation_of_a_matrix():
 
 def clip_with_swapped_bounds():
     F.clip(floats(2), min=1.0, max=0.0)
-
-
-def device_that_is_not_there():
-    floats(2).to(dygraph.CUDAPlace(0))

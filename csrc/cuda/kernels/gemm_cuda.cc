@@ -175,17 +175,17 @@ void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T*
               int64_t{0}, int64_t{1});
 }
 
-#define MATMUL(T)                                                                                 \
+#define REGISTER_TYPE(T)                                                                                 \
   template void MatMul(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, const T*,     \
                        int64_t, T, T*, int64_t);                                                  \
   template void MatMulStack(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, int64_t, \
                             const T*, int64_t, int64_t, T, T*, int64_t, int64_t, int64_t)
-MATMUL(float);
-MATMUL(double);
-MATMUL(float16);
-MATMUL(bfloat16);
-MATMUL(complex64);
-MATMUL(complex128);
-#undef MATMUL
+REGISTER_TYPE(float);
+REGISTER_TYPE(double);
+REGISTER_TYPE(float16);
+REGISTER_TYPE(bfloat16);
+REGISTER_TYPE(complex64);
+REGISTER_TYPE(complex128);
+#undef REGISTER_TYPE
 
 }  // namespace dygraph::kernels

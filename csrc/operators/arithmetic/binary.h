@@ -7,6 +7,7 @@
 #include "kernels/broadcast.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
+#include "operators/arithmetic/binary_sums.h"
 
 namespace dygraph::elementwise {
 
@@ -56,16 +57,6 @@ void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t
                     out->layout() == Layout::kNHWC);
   kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, out->mutable_data<Out>(), f, cost);
 }
-
-// Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as
-// `aligned`.
-template <class T>  // float, double and the complex types
-void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out);
-
-// `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to
-// be repeated.
-template <class T>  // float, double and the complex types
-Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like);
 
 // out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of,
 // aligned as `aligned`.

@@ -1,4 +1,5 @@
 // Compiled for each device.
+#include "kernels/complex.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -37,10 +38,8 @@ Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   template Tensor Expanded<T>(const Tensor&, const Dims&, const Tensor&)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);
-#ifndef DYGRAPH_CUDA_PASS
 REGISTER_TYPE(complex64);
 REGISTER_TYPE(complex128);
-#endif
 #undef REGISTER_TYPE
 
 }  // namespace dygraph::elementwise
