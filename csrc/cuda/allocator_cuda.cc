@@ -39,12 +39,17 @@ class DeviceAllocator : public memory::SystemAllocator {
 class PinnedAllocator : public memory::SystemAllocator {
  public:
   void* Alloc(size_t bytes) override {
+    GetDeviceContext({DeviceKind::kCUDAPinned, 0});  // raises where there is no device
     void* block = nullptr;
-    if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
+    const cudaError_t status = cudaHostAlloc(&block, bytes, cudaHostAllocPortable);
+    if (status == cudaSuccess) return block;
+    if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
     cudaGetLastError();
     return nullptr;
   }
-  void Free(void* block, size_t) override { cudaFreeHost(block); }
+  void Free(void* block, size_t) override {
+    if (cudaFreeHost(block) != cudaSuccess) cudaGetLastError();
+  }
   size_t Total() const override {
     static const size_t total = memory::MakeHostAllocator(CPUPlace())->Total();
     return total;

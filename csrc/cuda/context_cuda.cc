@@ -1,5 +1,7 @@
 #include "cuda/context_cuda.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -93,6 +95,8 @@ Context::Context(Place place) : Accelerator(place) {
   ENFORCE(place.id < n, OutOfRange, "the number of a CUDAPlace must be below that of the devices, ",
           n, ", got ", place);
   NoteDeviceUse();
+  static const int once = pthread_atfork(nullptr, nullptr, [] { t_current = nullptr; });
+  (void)once;  // so that UseDevice() looks again in a child
   Check(cudaSetDevice(place.id), "the choice of a device");
   Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
@@ -202,8 +206,9 @@ void Context::CopyWithin(void* to, const void* from, size_t bytes) {
 
 bool Context::CopyFromPeer(void* to, DeviceContext& peer, const void* from, size_t bytes) {
   auto& other = static_cast<Context&>(peer);
-  UseDevice();
+  other.UseDevice();  // events belong to the device whose stream records them
   MakeWait(stream_, other.stream_);
+  UseDevice();
   Check(cudaMemcpyPeerAsync(to, place().id, from, peer.place().id, bytes, stream_),
         "a copy between devices");
   MakeWait(other.stream_, stream_);  // before the source is used again

@@ -66,4 +66,12 @@ void Fail(cudaError_t status, const char* what) {
   throw Error(ErrorKind::PreconditionNotMet, Sticky().empty() ? text : Sticky());
 }
 
+void FailIn(const char* library, const std::string& says, const char* what) {
+  cudaError_t status = cudaGetLastError();
+  if (status == cudaSuccess) status = cudaStreamQuery(CurrentStream());
+  if (status != cudaSuccess && status != cudaErrorNotReady) Fail(status, what);
+  cudaGetLastError();
+  THROW(PreconditionNotMet, library, " reports ", says, " of ", what);
+}
+
 }  // namespace dygraph::cuda

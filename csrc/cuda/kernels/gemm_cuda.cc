@@ -24,7 +24,7 @@ constexpr size_t kMostWorkspace = 32 << 20;
 constexpr size_t kMostKept = 2048;
 
 void Ok(int status, const char* what) {
-  ENFORCE(status == 0, PreconditionNotMet, "cuBLASLt reports status ", status, " of ", what);
+  if (status != 0) cuda::FailIn("cuBLASLt", "status " + std::to_string(status), what);
 }
 
 template <class T>
