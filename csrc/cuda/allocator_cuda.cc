@@ -25,13 +25,15 @@ class DeviceAllocator : public memory::SystemAllocator {
     GetDeviceContext(place_).Enter();
     void* block = nullptr;
     const WhileCapturing allowed;
-    if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
+    const cudaError_t status = cudaMalloc(&block, bytes);
+    if (status == cudaSuccess) return block;
+    if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
     cudaGetLastError();
     return nullptr;
   }
   void Free(void* block, size_t) override {
     const WhileCapturing allowed;
-    cudaFree(block);
+    if (cudaFree(block) != cudaSuccess) cudaGetLastError();  // the next call of the device says it
   }
   size_t Total() const override {
     if (total_ > 0) return total_;
@@ -49,12 +51,17 @@ class DeviceAllocator : public memory::SystemAllocator {
 class PinnedAllocator : public memory::SystemAllocator {
  public:
   void* Alloc(size_t bytes) override {
+    GetDeviceContext({DeviceKind::kCUDAPinned, 0});  // raises where there is no device
     void* block = nullptr;
-    if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
+    const cudaError_t status = cudaHostAlloc(&block, bytes, cudaHostAllocPortable);
+    if (status == cudaSuccess) return block;
+    if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
     cudaGetLastError();
     return nullptr;
   }
-  void Free(void* block, size_t) override { cudaFreeHost(block); }
+  void Free(void* block, size_t) override {
+    if (cudaFreeHost(block) != cudaSuccess) cudaGetLastError();
+  }
   size_t Total() const override {
     static const size_t total = memory::MakeHostAllocator(CPUPlace())->Total();
     return total;

@@ -31,7 +31,8 @@ std::string& Sticky() {
 }
 
 bool EndsContext(cudaError_t status) {
-  return status == cudaErrorIllegalAddress || status == cudaErrorLaunchFailure;
+  const int code = status;  // as the driver numbers them
+  return code == 214 || code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719);
 }
 
 }  // namespace
@@ -66,6 +67,14 @@ void Fail(cudaError_t status, const char* what) {
                ". It may stem from an earlier call: FLAGS_cuda_sync=1 names the operator. The "
                "device cannot be used again in this process";
   throw Error(ErrorKind::PreconditionNotMet, Sticky().empty() ? text : Sticky());
+}
+
+void FailIn(const char* library, const std::string& says, const char* what) {
+  cudaError_t status = cudaGetLastError();
+  if (status == cudaSuccess) status = cudaStreamQuery(CurrentStream());
+  if (status != cudaSuccess && status != cudaErrorNotReady) Fail(status, what);
+  cudaGetLastError();
+  THROW(PreconditionNotMet, library, " reports ", says, " of ", what);
 }
 
 }  // namespace dygraph::cuda

@@ -31,7 +31,7 @@ inline unsigned Blocks(int64_t n, int64_t per_block = kThreads) {
 template <class... P, class... A>
 void Run(void (*kernel)(P...), dim3 grid, const A&... a) {
   Launch(kernel, grid, dim3(kThreads), 0, CurrentStream(), a...);
-  Check(cudaPeekAtLastError(), "launch");
+  Check(cudaPeekAtLastError(), "a launch");
 }
 
 // Counts in 32 bits: the loop is a compare and an add.

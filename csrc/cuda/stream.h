@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 #include "base/enforce.h"
 #include "platform/place.h"
 
@@ -15,6 +17,9 @@ Place CurrentPlace();
 
 // Raises what the status says of the work named `what`: "a launch", "a copy to the host".
 [[noreturn]] void Fail(cudaError_t status, const char* what);
+// The same for what a library, such as "cuBLASLt", says of the work. An error of the device, which
+// may be its cause, is raised in its place.
+[[noreturn]] void FailIn(const char* library, const std::string& says, const char* what);
 inline void Check(cudaError_t status, const char* what) {
   if (__builtin_expect(status != cudaSuccess, 0)) Fail(status, what);
 }

@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/enforce.h"
@@ -125,11 +126,6 @@ Pool& PoolOf(Place place) {
   return MakePool(place);
 }
 
-Pool& HostPool() {
-  static Pool& pool = PoolOf(CPUPlace());
-  return pool;
-}
-
 std::string Readable(size_t bytes) {
   static const char* const kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
   double value = static_cast<double>(bytes);
@@ -178,12 +174,32 @@ bool FailsNow() {
   return left == 1;
 }
 
-// ---- the calling thread's cache of small host blocks ----
+// ---- the calling thread's caches of small blocks, of the host and of the first CUDAPlaces ----
+
+constexpr uint8_t kCachedDevices = 8;
 
 __thread SmallBlockCache* t_cache __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread SmallBlockCache* t_device_caches[kCachedDevices]
+    __attribute__((tls_model("initial-exec"))) = {};
 __thread bool t_cache_ended __attribute__((tls_model("initial-exec"))) = false;
 __thread Budget* t_budget __attribute__((tls_model("initial-exec"))) = nullptr;
 __thread BlockKeeper* t_keeper __attribute__((tls_model("initial-exec"))) = nullptr;
+
+bool IsCached(Place place) {
+  return place == CPUPlace() || (place.kind == DeviceKind::kCUDA && place.id < kCachedDevices);
+}
+
+// Null where the thread has none yet, or never has.
+inline SmallBlockCache* CacheOf(Place place) {
+  if (__builtin_expect(place == CPUPlace(), 1)) return t_cache;
+  return IsCached(place) ? t_device_caches[place.id] : nullptr;
+}
+
+// The same; null on a device whose blocks a graph keeps meanwhile.
+inline SmallBlockCache* OpenCacheOf(Place place) {
+  if (__builtin_expect(place == CPUPlace(), 1)) return t_cache;
+  return t_keeper ? nullptr : CacheOf(place);
+}
 
 // The pool's lock is held.
 void TakeCounts(Pool& pool, SmallBlockCache& cache) {
@@ -214,31 +230,34 @@ void Sync(Pool& pool, SmallBlockCache& cache) {
   Empty(pool, cache);
 }
 
+void EndCache(SmallBlockCache* cache) {
+  Pool& pool = *cache->pool;
+  {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    Sync(pool, *cache);
+    Empty(pool, *cache);
+    pool.caches.erase(std::find(pool.caches.begin(), pool.caches.end(), cache));
+  }
+  delete cache;
+}
+
 struct EndOfThread {
   ~EndOfThread() {
-    SmallBlockCache* cache = t_cache;
-    if (!cache) return;
-    t_cache = nullptr;
     t_cache_ended = true;
-    Pool& pool = HostPool();
-    {
-      std::lock_guard<std::mutex> lock(pool.mutex);
-      Sync(pool, *cache);
-      Empty(pool, *cache);
-      pool.caches.erase(std::find(pool.caches.begin(), pool.caches.end(), cache));
+    if (SmallBlockCache* cache = std::exchange(t_cache, nullptr)) EndCache(cache);
+    for (SmallBlockCache*& slot : t_device_caches) {
+      if (SmallBlockCache* cache = std::exchange(slot, nullptr)) EndCache(cache);
     }
-    delete cache;
   }
 };
 
 // nullptr where there is no memory for one (Free may not throw then), and in the destructors that
-// run after the thread's cache has ended.
-SmallBlockCache* MakeCache() {
+// run after the thread's caches have ended.
+SmallBlockCache* MakeCache(Pool& pool) {
   if (t_cache_ended) return nullptr;
   static thread_local EndOfThread at_end;
   (void)&at_end;
-  Pool& pool = HostPool();
-  std::unique_ptr<SmallBlockCache> cache(new (std::nothrow) SmallBlockCache);
+  std::unique_ptr<SmallBlockCache> cache(new (std::nothrow) SmallBlockCache(&pool));
   if (!cache) return nullptr;
   std::lock_guard<std::mutex> lock(pool.mutex);
   try {
@@ -247,21 +266,23 @@ SmallBlockCache* MakeCache() {
     return nullptr;
   }
   cache->release_requests = pool.release_requests;
-  return t_cache = cache.release();
+  SmallBlockCache*& slot =
+      pool.place == CPUPlace() ? t_cache : t_device_caches[pool.place.id];
+  return slot = cache.release();
 }
 
 // Gives back what the calling thread keeps, then every arena that is wholly free. The pool's lock
 // is held.
 size_t ReleaseLocked(Pool& pool) {
   ++pool.release_requests;
-  if (pool.place == CPUPlace() && t_cache) Sync(pool, *t_cache);
+  if (SmallBlockCache* cache = CacheOf(pool.place)) Sync(pool, *cache);
   return pool.buddy.ReleaseFree();
 }
 
 void* AllocFromPool(Pool& pool, size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(pool.mutex);
-    if (pool.place == CPUPlace() && t_cache) Sync(pool, *t_cache);
+    if (SmallBlockCache* cache = CacheOf(pool.place)) Sync(pool, *cache);
     void* block = pool.buddy.Alloc(bytes);
     if (!block && bytes <= kMaxBytes) {
       ReleaseLocked(pool);
@@ -287,7 +308,7 @@ void FreeToPool(Pool& pool, void* block, size_t bytes) {
 
 // Fetches several blocks under one lock, the last of them for the caller.
 void* Refill(SmallBlockCache& cache, size_t bytes) {
-  Pool& pool = HostPool();
+  Pool& pool = *cache.pool;
   size_t i = SizeClass(bytes);
   size_t size = SizeOfClass(i);
   SmallBlockCache::Bin& bin = cache.bins[i];
@@ -312,9 +333,9 @@ __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
     if (void* block = t_keeper->Take(bytes)) return block;
   }
   try {
-    if (place == CPUPlace() && bytes <= kSmallBytes) {
-      SmallBlockCache* cache = t_cache ? t_cache : MakeCache();
-      if (cache) {
+    if (bytes <= kSmallBytes && IsCached(place)) {
+      SmallBlockCache* cache = CacheOf(place);
+      if (cache || (cache = MakeCache(PoolOf(place)))) {
         SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
         return bin.count ? cache->Pop(bin, bytes) : Refill(*cache, bytes);
       }
@@ -328,14 +349,15 @@ __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
 __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) {
   if (t_budget) t_budget->Give(bytes);
   if (t_keeper && t_keeper->place() == place) return t_keeper->Keep(block, bytes);
-  if (place == CPUPlace() && bytes <= kSmallBytes) {
-    SmallBlockCache* cache = t_cache ? t_cache : MakeCache();
+  if (bytes <= kSmallBytes && IsCached(place)) {
+    SmallBlockCache* cache = CacheOf(place);
+    if (!cache) cache = MakeCache(PoolOf(place));
     size_t i = SizeClass(bytes);
     size_t size = SizeOfClass(i);
     if (cache && cache->bins[i].Reserve(size)) {
       SmallBlockCache::Bin& bin = cache->bins[i];
       if (bin.count == bin.capacity && !cache->Grow(bin, size)) {
-        Pool& pool = HostPool();
+        Pool& pool = *cache->pool;
         std::lock_guard<std::mutex> lock(pool.mutex);
         Sync(pool, *cache);
         Shrink(pool, bin, size, bin.capacity / 2);
@@ -349,16 +371,15 @@ __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) 
 }
 
 __attribute__((noinline)) void SyncSlow(SmallBlockCache& cache) {
-  Pool& pool = HostPool();
-  std::lock_guard<std::mutex> lock(pool.mutex);
-  Sync(pool, cache);
+  std::lock_guard<std::mutex> lock(cache.pool->mutex);
+  Sync(*cache.pool, cache);
 }
 
 }  // namespace
 
 void* Alloc(Place place, size_t bytes) {
-  SmallBlockCache* cache = t_cache;
-  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache && !t_budget, 1)) {
+  SmallBlockCache* cache = OpenCacheOf(place);
+  if (__builtin_expect(bytes <= kSmallBytes && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count && !g_fail_in.load(std::memory_order_relaxed), 1)) {
       void* block = cache->Pop(bin, bytes);
@@ -371,8 +392,8 @@ void* Alloc(Place place, size_t bytes) {
 
 void Free(Place place, void* block, size_t bytes) {
   if (!block) return;
-  SmallBlockCache* cache = t_cache;
-  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache && !t_budget, 1)) {
+  SmallBlockCache* cache = OpenCacheOf(place);
+  if (__builtin_expect(bytes <= kSmallBytes && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count < bin.capacity, 1)) {
       ASAN_POISON_MEMORY_REGION(block, RoundSize(bytes));

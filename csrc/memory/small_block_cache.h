@@ -1,5 +1,5 @@
-// The cache of one thread for freed host blocks up to 64 KB, a stack per size, and that thread's
-// share of the counts. The owner writes without locked instructions; other threads only read the
+// The cache of one thread for freed blocks of one place up to 64 KB, a stack per size, and that
+// thread's share of the counts. The blocks themselves are not touched. The owner writes without locked instructions; other threads only read the
 // counts, under the pool's lock.
 #pragma once
 
@@ -20,6 +20,8 @@ static_assert(kSmallClasses == 16 + 6 * 16,
 inline uint32_t RefillCount(size_t size) {
   return static_cast<uint32_t>(std::clamp<size_t>((size_t{8} << 10) / size, 1, 32));
 }
+
+struct Pool;  // of the place
 
 class SmallBlockCache {
  public:
@@ -60,7 +62,7 @@ class SmallBlockCache {
     int64_t frees = 0;
   };
 
-  SmallBlockCache() = default;
+  explicit SmallBlockCache(Pool* of) : pool(of) {}
   SmallBlockCache(const SmallBlockCache&) = delete;
   SmallBlockCache& operator=(const SmallBlockCache&) = delete;
   ~SmallBlockCache() {
@@ -98,6 +100,7 @@ class SmallBlockCache {
   }
   void ResetPeak() { Set(peak_, Get(used_)); }
 
+  Pool* const pool;
   Bin bins[kSmallClasses];
   uint64_t release_requests = 0;
 

@@ -2,6 +2,7 @@
 
 #include "op/call_checks.h"
 #include "op/lod_rule.h"
+#include "platform/accelerator.h"
 #include "platform/device_flags.h"
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
@@ -157,12 +158,21 @@ __attribute__((noinline)) void RunUnlocked(const Kernel& kernel, KernelContext& 
   kernel.run(ctx);
 }
 
+// FLAGS_cuda_sync: what the operator queued fails in its own call, which names it. A recording
+// cannot wait.
+__attribute__((noinline)) void WaitIfAsked(DeviceContext& device) {
+  if (!FLAGS_cuda_sync || device.place().kind != DeviceKind::kCUDA) return;
+  auto* accelerator = dynamic_cast<Accelerator*>(&device);
+  if (!accelerator || !accelerator->Capturing()) device.Wait();
+}
+
 // A device only queues the work, so that there is nothing to unlock for.
 inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call, int64_t elements) {
   if (__builtin_expect(elements >= kWorthUnlocking, 0) && Interpreter().release_lock &&
       ctx.place().kind != DeviceKind::kCUDA)
     return RunUnlocked(kernel, ctx, call);
   kernel.run(ctx);
+  if (__builtin_expect(ctx.place() != CPUPlace(), 0)) WaitIfAsked(ctx.device());
 }
 
 // Shapes, memory, the kernel: of a call whose inputs have the kernel's form. `layout`: the order

@@ -2,6 +2,7 @@
 // model of it. More than 600 lines because the checks share that model and the re-executed child.
 #include "memory/memory.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -620,6 +621,79 @@ void TestPlaces() {
   CHECK_EQ(to[1], 2.0f);
 }
 
+// Memory without any access right: whoever touches a block ends the test.
+class UntouchableAllocator : public memory::SystemAllocator {
+ public:
+  void* Alloc(size_t bytes) override {
+    void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? nullptr : p;
+  }
+  void Free(void* block, size_t bytes) override { munmap(block, bytes); }
+  size_t Total() const override { return size_t{4} << 30; }
+};
+
+// Random blocks of a place whose memory cannot be touched: none overlaps another.
+void RandomDeviceWork(Place place, uint64_t seed, int steps) {
+  std::mt19937_64 random(seed);
+  std::map<uintptr_t, size_t> live;
+  for (int i = 0; i < steps; ++i) {
+    if (live.size() < 200 && random() % 2) {
+      const size_t bytes = RandomSize(random) >> (random() % 4 ? 8 : 0);
+      const auto at = reinterpret_cast<uintptr_t>(Alloc(place, bytes));
+      auto next = live.lower_bound(at);
+      CHECK(at % 64 == 0 && (next == live.end() || at + bytes <= next->first));
+      CHECK(next == live.begin() || std::prev(next)->first + std::prev(next)->second <= at);
+      live[at] = bytes;
+    } else if (!live.empty()) {
+      auto one = std::next(live.begin(), static_cast<int64_t>(random() % live.size()));
+      Free(place, reinterpret_cast<void*>(one->first), one->second);
+      live.erase(one);
+    }
+  }
+  for (auto [at, bytes] : live) Free(place, reinterpret_cast<void*>(at), bytes);
+}
+
+void TestDevices() {
+  memory::RegisterSystemAllocator(DeviceKind::kCUDA, [](Place) {
+    return std::unique_ptr<memory::SystemAllocator>(std::make_unique<UntouchableAllocator>());
+  });
+  const Place first = CUDAPlace(0), second = CUDAPlace(1), far = CUDAPlace(100);  // not cached
+  for (Place place : {first, second, far}) RandomDeviceWork(place, 21, 20000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([=] { RandomDeviceWork(first, 30 + static_cast<uint64_t>(t), 5000); });
+  for (std::thread& thread : threads) thread.join();
+  for (Place place : {first, second, far}) {
+    CHECK_EQ(memory::Used(place), size_t{0});
+    CHECK_EQ(GetStats(place).live_blocks, size_t{0});
+  }
+
+  // Counts are exact while blocks lie in the cache, and apart for each device.
+  memory::ResetPeak(first);
+  const size_t allocs = GetStats(first).total_allocs;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 777; ++i) blocks.push_back(Alloc(first, 100));
+  CHECK_EQ(memory::Used(first), size_t{77700});
+  CHECK_EQ(memory::Used(second), size_t{0});
+  for (void* p : blocks) Free(first, p, 100);
+  CHECK_EQ(GetStats(first).peak, size_t{77700});
+  CHECK_EQ(GetStats(first).total_allocs - allocs, size_t{777});
+  void* again = Alloc(first, 100);
+  CHECK(again == blocks.back());  // the one freed last
+  Free(first, again, 100);
+
+  // Blocks that change the thread, and caches of ended threads, keep no arena.
+  for (void*& p : blocks) p = Alloc(first, 3000);
+  std::thread([&] {
+    for (void* p : blocks) Free(first, p, 3000);
+  }).join();
+  CHECK_EQ(memory::Used(first), size_t{0});
+  for (Place place : {first, second, far}) {
+    memory::ReleaseFree(place);
+    CHECK_EQ(GetStats(place).reserved, size_t{0});
+  }
+}
+
 }  // namespace
 }  // namespace dygraph
 
@@ -645,5 +719,6 @@ int main(int, char** arguments) {
   TestComputeThreads();
   TestFork();
   TestPlaces();
+  TestDevices();
   return testing::Finish();
 }

@@ -21,7 +21,7 @@ using cuda::CublasLt;
 constexpr size_t kMostWorkspace = 32 << 20;
 
 void Ok(int status, const char* what) {
-  ENFORCE(status == 0, PreconditionNotMet, "cuBLASLt reports status ", status, " of ", what);
+  if (status != 0) cuda::FailIn("cuBLASLt", "status " + std::to_string(status), what);
 }
 
 template <class T>

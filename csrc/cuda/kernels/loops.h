@@ -100,7 +100,7 @@ void ForEachRow(int64_t rows, int64_t width, F f, int64_t = 1) {
   const int64_t blocks = std::min(rows, cuda::kMostBlocks * cuda::kThreads / threads);
   cuda::Launch(detail::RowKernel<F>, dim3(static_cast<unsigned>(blocks)), dim3(threads), 0,
                cuda::CurrentStream(), rows, f);
-  cuda::Check(cudaPeekAtLastError(), "launch");
+  cuda::Check(cudaPeekAtLastError(), "a launch");
 }
 
 }  // namespace dygraph::kernels
