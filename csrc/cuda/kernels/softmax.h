@@ -53,11 +53,13 @@ class Alone {
   }
 };
 
+constexpr int64_t kShortRow = 16;  // that a thread works on alone
+
 // f(r, first element of the row, team) for every row.
 template <class F>
 void ForSoftmaxRows(SoftmaxShape s, F f) {
-  constexpr int64_t kShort = 16, kMany = 16384;
-  if (s.n <= kShort || (s.inner > 1 && s.rows() >= kMany)) {
+  constexpr int64_t kMany = 16384;
+  if (s.n <= kShortRow || (s.inner > 1 && s.rows() >= kMany)) {
     return ForEach(s.rows(), [=] DYGRAPH_FN(int64_t r) { f(r, s.First(r), Alone()); });
   }
   ForEachRow(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, Team team) { f(r, s.First(r), team); });
@@ -99,6 +101,121 @@ struct SoftmaxGradRow {
     const int64_t by = step;
     const C dot = team.template Sum<C>(n, [=](int64_t j) { return C(a[j * by]) * C(g[j * by]); });
     team.Each(n, [=](int64_t j) { to[j * by] = C(a[j * by]) * (C(g[j * by]) - dot); });
+  }
+};
+
+// Rows that the registers of their threads hold are read once: element k of a thread is threadIdx.x
+// + k blockDim.x.
+constexpr int kKept = 8;
+constexpr int64_t kLongestKept = kKept * cuda::kThreads;
+
+inline bool KeepsRows(const SoftmaxShape& s) {
+  return s.inner == 1 && s.n > kShortRow && s.n <= kLongestKept;
+}
+
+template <class C>
+struct KeptRow {
+  C v[kKept];
+  int64_t n;
+  template <class T>
+  DYGRAPH_INLINE KeptRow(const T* from, int64_t count, C outside) : n(count) {
+    Each([&](int k, int64_t j) { v[k] = from[j]; }, [&](int k) { v[k] = outside; });
+  }
+  // f(k, j) for each element of this thread, none(k) for the places beyond the end.
+  template <class F, class None>
+  DYGRAPH_INLINE void Each(const F& f, const None& none) const {
+    DYGRAPH_UNROLL
+    for (int k = 0; k < kKept; ++k) {
+      const int64_t j = threadIdx.x + k * int64_t{blockDim.x};
+      if (j < n) {
+        f(k, j);
+      } else {
+        none(k);
+      }
+    }
+  }
+  template <class F>
+  DYGRAPH_INLINE void Each(const F& f) const {
+    Each(f, [](int) {});
+  }
+  // The largest of all threads' elements; a NaN wins.
+  DYGRAPH_INLINE C Max(const Team& team) const {
+    C most = v[0];
+    DYGRAPH_UNROLL
+    for (int k = 1; k < kKept; ++k) most = most > v[k] || most != most ? most : v[k];
+    return team.Max<C>(blockDim.x, most, [=](int64_t) { return most; });
+  }
+  // The sum of what each thread has worked out.
+  static DYGRAPH_INLINE C Sum(const Team& team, C mine) {
+    return team.Sum<C>(blockDim.x, [=](int64_t) { return mine; });
+  }
+};
+
+template <class T>
+struct SoftmaxKeptRow {
+  const T* x;
+  T* y;
+  T* log_total;
+  int64_t n;
+  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
+    using C = Wide<T>;
+    KeptRow<C> row(x + r * n, n, -std::numeric_limits<C>::infinity());
+    const C top = row.Max(team);
+    C mine = 0;
+    row.Each([&](int k, int64_t) { mine += row.v[k] = ExpBelowZero(row.v[k] - top); });
+    const C total = row.Sum(team, mine), factor = C(1) / total;
+    T *to = y + r * n, *log = log_total;
+    row.Each([&](int k, int64_t j) { to[j] = row.v[k] * factor; });
+    if (log) team.Once([=] { log[r] = top + Log(total); });
+  }
+};
+
+template <class T>
+struct LogSoftmaxKeptRow {
+  const T* x;
+  T* y;
+  int64_t n;
+  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
+    using C = Wide<T>;
+    KeptRow<C> row(x + r * n, n, -std::numeric_limits<C>::infinity());
+    const C top = row.Max(team);
+    C mine = 0;
+    row.Each([&](int k, int64_t) { mine += ExpBelowZero(row.v[k] - top); });
+    const C total = Log(row.Sum(team, mine));
+    T* to = y + r * n;
+    row.Each([&](int k, int64_t j) { to[j] = (row.v[k] - top) - total; });
+  }
+};
+
+template <class T>
+struct SoftmaxGradKeptRow {
+  const T *y, *dy;
+  T* dx;
+  int64_t n;
+  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
+    using C = Wide<T>;
+    const KeptRow<C> a(y + r * n, n, C(0)), g(dy + r * n, n, C(0));
+    C mine = 0;
+    a.Each([&](int k, int64_t) { mine += a.v[k] * g.v[k]; });
+    const C dot = a.Sum(team, mine);
+    T* to = dx + r * n;
+    a.Each([&](int k, int64_t j) { to[j] = a.v[k] * (g.v[k] - dot); });
+  }
+};
+
+template <class T>
+struct LogSoftmaxGradKeptRow {
+  const T *y, *dy;
+  T* dx;
+  int64_t n;
+  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
+    using C = Wide<T>;
+    const KeptRow<C> a(y + r * n, n, C(0)), g(dy + r * n, n, C(0));
+    C mine = 0;
+    g.Each([&](int k, int64_t) { mine += g.v[k]; });
+    const C total = g.Sum(team, mine);
+    T* to = dx + r * n;
+    g.Each([&](int k, int64_t j) { to[j] = g.v[k] - Exp(a.v[k]) * total; });
   }
 };
 
@@ -198,12 +315,18 @@ struct LogSumExpGradRow {
 template <class T>
 void Softmax(const T* x, const SoftmaxShape& s, T* y, T* log_total = nullptr) {
   if (s.n == 0) return;
+  if (detail::KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, detail::SoftmaxKeptRow<T>{x, y, log_total, s.n});
+  }
   detail::ForSoftmaxRows(s, detail::SoftmaxRow<T>{x, y, log_total, s.n, s.inner});
 }
 
 // dx = y (dy - sum(dy y)).
 template <class T>
 void SoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& s, T* dx) {
+  if (detail::KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, detail::SoftmaxGradKeptRow<T>{y, dy, dx, s.n});
+  }
   detail::ForSoftmaxRows(s, detail::SoftmaxGradRow<T>{y, dy, dx, s.n, s.inner});
 }
 
@@ -216,12 +339,18 @@ void SoftmaxGradGrad(const T* y, const T* dy, const T* v, const SoftmaxShape& s,
 // y = x - log(sum(exp(x))). A row of -inf alone gives NaN, as softmax does.
 template <class T>
 void LogSoftmax(const T* x, const SoftmaxShape& s, T* y) {
+  if (detail::KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, detail::LogSoftmaxKeptRow<T>{x, y, s.n});
+  }
   detail::ForSoftmaxRows(s, detail::LogSoftmaxRow<T>{x, y, s.n, s.inner});
 }
 
 // dx = dy - exp(y) sum(dy).
 template <class T>
 void LogSoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& s, T* dx) {
+  if (detail::KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, detail::LogSoftmaxGradKeptRow<T>{y, dy, dx, s.n});
+  }
   detail::ForSoftmaxRows(s, detail::LogSoftmaxGradRow<T>{y, dy, dx, s.n, s.inner});
 }
 

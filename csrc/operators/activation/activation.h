@@ -54,7 +54,10 @@ constexpr int kGiven = 0, kOutGrad = 1, kXGrad = 0;
 template <class P>
 constexpr bool kHasAttrs = !std::is_empty_v<typename P::Attrs>;
 
-inline bool IsFloat(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
+inline bool IsFloat(DType t) {
+  return t == DType::kFloat16 || t == DType::kBFloat16 || t == DType::kFloat32 ||
+         t == DType::kFloat64;
+}
 // The type that a function of T computes in.
 template <class P, class T>
 using Computed = std::conditional_t<P::kFloat && std::is_integral_v<T>, float, T>;

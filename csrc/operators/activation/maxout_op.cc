@@ -1,8 +1,7 @@
-#include <cstring>
-
-#include "kernels/parallel.h"
+#include "kernels/elementwise.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "operators/activation/largest.h"
 
 namespace dygraph {
 namespace {
@@ -44,26 +43,11 @@ void DefineMaxout(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(position in Out, position in X of its largest element).
-template <class T, class F>
-void ForLargest(const Tensor& x, const MaxoutAttrs& a, F f) {
-  if (x.numel() == 0) return;
-  int axis = NormalizeAxis(a.axis, x.rank());
-  int64_t inner = Numel(x.dims(), axis + 1, x.rank()), groups = a.groups;
-  const T* v = x.data<T>();
-  kernels::ParallelRows(x.numel() / groups / inner, inner * groups,
-                        [=](int64_t begin, int64_t end) {
-                          for (int64_t row = begin; row < end; ++row) {
-                            for (int64_t i = 0; i < inner; ++i) {
-                              int64_t best = row * groups * inner + i;
-                              for (int64_t k = 1; k < groups; ++k) {
-                                int64_t at = (row * groups + k) * inner + i;
-                                if (v[best] == v[best] && !(v[at] <= v[best])) best = at;
-                              }
-                              f(row * inner + i, best);
-                            }
-                          }
-                        });
+ChannelGroups GroupsOf(const Tensor& x, const MaxoutAttrs& a) {
+  if (x.numel() == 0) return {0, a.groups, 1};
+  const int axis = NormalizeAxis(a.axis, x.rank());
+  const int64_t inner = Numel(x.dims(), axis + 1, x.rank());
+  return {x.numel() / a.groups / inner, a.groups, inner};
 }
 
 template <class T>
@@ -72,7 +56,8 @@ struct MaxoutKernel {
     const Tensor& x = ctx.In(kX);
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    ForLargest<T>(x, ctx.attrs<MaxoutAttrs>(), [=](int64_t o, int64_t i) { to[o] = from[i]; });
+    ForLargest(GroupsOf(x, ctx.attrs<MaxoutAttrs>()), from,
+               [=] DYGRAPH_FN(int64_t o, int64_t i) { to[o] = from[i]; });
   }
 };
 
@@ -95,10 +80,11 @@ struct MaxoutGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     T* to = out.mutable_data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    kernels::Fill(to, out.numel(), T(0));
     const T* from = ctx.In(kOutGrad).data<T>();
-    ForLargest<T>(ctx.In(kX), ctx.attrs<MaxoutAttrs>(),
-                  [=](int64_t o, int64_t i) { to[i] = from[o]; });
+    const Tensor& x = ctx.In(kX);
+    ForLargest(GroupsOf(x, ctx.attrs<MaxoutAttrs>()), x.data<T>(),
+               [=] DYGRAPH_FN(int64_t o, int64_t i) { to[i] = from[o]; });
   }
 };
 }  // namespace grad
@@ -131,18 +117,19 @@ struct MaxoutGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const T* from = ctx.In(kXGradGrad).data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
-    ForLargest<T>(ctx.In(kX), ctx.attrs<MaxoutAttrs>(),
-                  [=](int64_t o, int64_t i) { to[o] = from[i]; });
+    const Tensor& x = ctx.In(kX);
+    ForLargest(GroupsOf(x, ctx.attrs<MaxoutAttrs>()), x.data<T>(),
+               [=] DYGRAPH_FN(int64_t o, int64_t i) { to[o] = from[i]; });
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(maxout, DefineMaxout);
-REGISTER_CPU_KERNEL(maxout, MaxoutKernel, float, double);
+REGISTER_KERNELS(maxout, MaxoutKernel, float, double);
 REGISTER_OPERATOR(maxout_grad, grad::DefineMaxoutGrad);
-REGISTER_CPU_KERNEL(maxout_grad, grad::MaxoutGradKernel, float, double);
+REGISTER_KERNELS(maxout_grad, grad::MaxoutGradKernel, float, double);
 REGISTER_OPERATOR(maxout_grad_grad, grad_grad::DefineMaxoutGradGrad);
-REGISTER_CPU_KERNEL(maxout_grad_grad, grad_grad::MaxoutGradGradKernel, float, double);
+REGISTER_KERNELS(maxout_grad_grad, grad_grad::MaxoutGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

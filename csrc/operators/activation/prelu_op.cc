@@ -1,8 +1,8 @@
-#include <algorithm>
+#include <string>
 
-#include "kernels/elementwise.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "operators/activation/slope_loops.h"
 
 namespace dygraph {
 namespace {
@@ -13,11 +13,6 @@ struct PreluAttrs {
   std::string mode = "all";
   std::string data_format = "NCHW";
   bool last() const { return data_format == "NHWC"; }
-};
-
-// X as [outer, n, inner] with one slope for each of the n.
-struct Slopes {
-  int64_t outer, n, inner;
 };
 
 Slopes SlopesOf(const Dims& x, const PreluAttrs& a) {
@@ -66,30 +61,15 @@ void DefinePrelu(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(first, last, k) for runs of elements that share slope k.
-template <class F>
-void ForRuns(const Slopes& s, const F& f) {
-  if (s.inner == 0 || s.n == 0) return;
-  ParallelFor(s.outer * s.n * s.inner, kernels::Grain(), [&](int64_t begin, int64_t end) {
-    for (int64_t at = begin; at < end;) {
-      int64_t run = at / s.inner, last = std::min(end, (run + 1) * s.inner);
-      f(at, last, run % s.n);
-      at = last;
-    }
-  });
-}
-
 template <class T>
 struct PreluKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const T *from = x.data<T>(), *alpha = ctx.In(kAlpha).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    ForRuns(SlopesOf(x.dims(), ctx.attrs<PreluAttrs>()),
-            [=](int64_t first, int64_t last, int64_t k) {
-              T a = alpha[k];
-              for (int64_t i = first; i < last; ++i) to[i] = from[i] > T(0) ? from[i] : a * from[i];
-            });
+    ForEachSlope(
+        SlopesOf(x.dims(), ctx.attrs<PreluAttrs>()), alpha,
+        [=] DYGRAPH_FN(int64_t i, T a) { to[i] = from[i] > T(0) ? from[i] : a * from[i]; });
   }
 };
 
@@ -141,23 +121,12 @@ struct PreluGradKernel {
     const Slopes s = SlopesOf(x.dims(), ctx.attrs<PreluAttrs>());
     if (Tensor* out = ctx.OutOrNull(kXGrad)) {
       T* to = out->mutable_data<T>();
-      ForRuns(s, [=](int64_t first, int64_t last, int64_t k) {
-        T a = alpha[k];
-        for (int64_t i = first; i < last; ++i) to[i] = from[i] > T(0) ? g[i] : a * g[i];
-      });
+      ForEachSlope(s, alpha,
+                   [=] DYGRAPH_FN(int64_t i, T a) { to[i] = from[i] > T(0) ? g[i] : a * g[i]; });
     }
     if (Tensor* out = ctx.OutOrNull(kAlphaGrad)) {
-      T* to = out->mutable_data<T>();
-      kernels::ParallelRows(s.n, s.outer * s.inner * 2, [=](int64_t begin, int64_t end) {
-        for (int64_t k = begin; k < end; ++k) {
-          double total = 0;
-          for (int64_t o = 0; o < s.outer; ++o) {
-            int64_t first = (o * s.n + k) * s.inner;
-            for (int64_t i = first; i < first + s.inner; ++i)
-              total += from[i] > T(0) ? 0.0 : static_cast<double>(from[i]) * g[i];
-          }
-          to[k] = static_cast<T>(total);
-        }
+      SumBySlope(s, out->mutable_data<T>(), [=] DYGRAPH_FN(int64_t i) {
+        return from[i] > T(0) ? 0.0 : static_cast<double>(from[i]) * g[i];
       });
     }
   }
@@ -165,9 +134,9 @@ struct PreluGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(prelu, DefinePrelu);
-REGISTER_CPU_KERNEL(prelu, PreluKernel, float, double);
+REGISTER_KERNELS(prelu, PreluKernel, float, double);
 REGISTER_OPERATOR(prelu_grad, grad::DefinePreluGrad);
-REGISTER_CPU_KERNEL(prelu_grad, grad::PreluGradKernel, float, double);
+REGISTER_KERNELS(prelu_grad, grad::PreluGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/broadcast.h"
+#include "kernels/convert.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 #include "operators/arithmetic/binary_sums.h"
