@@ -1,10 +1,10 @@
-"""Indices outside on a device: the kernel goes on with an index that is allowed, and the next call or
-wait raises what the host would have raised, with operator, slot, number and bounds."""
+"""Indices outside on a device: the kernel goes on with an index that is allowed, and the next call
+or wait raises what the host would have raised, with operator, slot, number and bounds."""
 
-import cuda_library
 import numpy as np
 import pytest
 
+import cuda_library
 import dygraph
 from dygraph import F, _core, to_variable
 
@@ -88,12 +88,16 @@ CALLS = {
         -9,
         "[-4, 4)",
     ),
-    "lookup_table_v2": (lambda: F.lookup_table_v2(x(), ints(-1)), "lookup_table_v2", "Ids", -1, "[0, 4)"),
+    "lookup_table_v2": (
+        lambda: F.lookup_table_v2(x(), ints(-1)),
+        "lookup_table_v2",
+        "Ids",
+        -1,
+        "[0, 4)",
+    ),
     "one_hot_v2": (lambda: F.one_hot_v2(ints(2, 3), depth=3), "one_hot_v2", "X", 3, "[0, 3)"),
     "shard_index": (
-        lambda: F.shard_index(
-            to_variable(np.array([[12]])), index_num=12, nshards=2, shard_id=0
-        ),
+        lambda: F.shard_index(to_variable(np.array([[12]])), index_num=12, nshards=2, shard_id=0),
         "shard_index",
         "X",
         12,
