@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import cuda_library
-import dygraph
-from dygraph import F, _core, to_variable
+from dygraph import _core, cuda, to_variable
+from dygraph import ops as F
 
 PLACE = cuda_library.place()
 pytestmark = pytest.mark.skipif(PLACE is None, reason="no CUDA library")
@@ -98,11 +98,11 @@ def test_messages_of_many_edges(n):
 def test_a_forward_selection_waits_once():
     x, mask = to_variable(np.arange(6.0)), to_variable(np.arange(6) % 2 == 0)
     x.stop_gradient = False
-    before = dygraph.cuda.syncs()
+    before = cuda.syncs()
     y = F.masked_select(x, mask)
-    assert dygraph.cuda.syncs() == before + 1
+    assert cuda.syncs() == before + 1
     y.sum().backward()
-    assert dygraph.cuda.syncs() == before + 1
+    assert cuda.syncs() == before + 1
     assert x.gradient().tolist() == [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]
 
 
