@@ -1,12 +1,12 @@
-"""Indices outside on a device: the kernel goes on with an index that is allowed, and the next call or
-wait raises what the host would have raised, with operator, slot, number and bounds."""
+"""Indices outside on a device: the kernel goes on with an index that is allowed, and the next call
+or wait raises what the host would have raised, with operator, slot, number and bounds."""
 
-import cuda_library
 import numpy as np
 import pytest
 
-import dygraph
-from dygraph import F, _core, to_variable
+import cuda_library
+from dygraph import _core, cuda, to_variable
+from dygraph import ops as F
 
 PLACE = cuda_library.place()
 pytestmark = pytest.mark.skipif(PLACE is None, reason="no CUDA library")
@@ -88,12 +88,16 @@ CALLS = {
         -9,
         "[-4, 4)",
     ),
-    "lookup_table_v2": (lambda: F.lookup_table_v2(x(), ints(-1)), "lookup_table_v2", "Ids", -1, "[0, 4)"),
+    "lookup_table_v2": (
+        lambda: F.lookup_table_v2(x(), ints(-1)),
+        "lookup_table_v2",
+        "Ids",
+        -1,
+        "[0, 4)",
+    ),
     "one_hot_v2": (lambda: F.one_hot_v2(ints(2, 3), depth=3), "one_hot_v2", "X", 3, "[0, 3)"),
     "shard_index": (
-        lambda: F.shard_index(
-            to_variable(np.array([[12]])), index_num=12, nshards=2, shard_id=0
-        ),
+        lambda: F.shard_index(to_variable(np.array([[12]])), index_num=12, nshards=2, shard_id=0),
         "shard_index",
         "X",
         12,
@@ -142,7 +146,7 @@ def test_the_next_call_raises():
     with pytest.raises(IndexError, match="Index must lie in"):
         for _ in range(200):  # the device may take its time
             F.relu(x())
-        dygraph.cuda.synchronize()
+        cuda.synchronize()
     assert F.relu(x()).tolist() == x().tolist()
 
 
@@ -151,8 +155,8 @@ def test_the_first_report_counts():
     F.gather(x(), ints(7))
     with pytest.raises(IndexError, match="got 6"):
         out.numpy()
-        dygraph.cuda.synchronize()
-    dygraph.cuda.synchronize()
+        cuda.synchronize()
+    cuda.synchronize()
 
 
 def test_gradients_report_too():
@@ -161,7 +165,7 @@ def test_gradients_report_too():
     with pytest.raises(IndexError, match="Ids must lie in"):
         F.lookup_table_v2(w, ints(1, 4)).sum().backward()
         w.gradient()
-    dygraph.cuda.synchronize()
+    cuda.synchronize()
 
 
 def test_an_empty_table_raises_at_once():
@@ -172,9 +176,9 @@ def test_an_empty_table_raises_at_once():
 def test_sparse_gradients_read_the_ids():
     w = x()
     w.stop_gradient = False
-    before = dygraph.cuda.syncs()
+    before = cuda.syncs()
     F.lookup_table_v2(w, ints(2, 0, 2), is_sparse=True).sum().backward()
-    assert dygraph.cuda.syncs() == before + 1
+    assert cuda.syncs() == before + 1
 
 
 def test_the_host_raises_in_the_call():

@@ -1,7 +1,8 @@
 // The loops of the device against plain loops of the host, over many shapes. Built in the CUDA pass
-// (-include cuda/pass.h -I csrc/cuda -I csrc) together with cuda/kernels/*.cc, and with enforce.cc,
-// bounds.cc and nearest.cc of base/, tensor/dtype.cc and platform/place.cc from the host; for a
-// device or with the pretended runtime of tests/pretend_cuda.
+// (-include cuda/pass.h -I csrc/cuda -I csrc) together with cuda/kernels/*.cc and cuda/sort_cuda.cc,
+// and with enforce.cc, bounds.cc and nearest.cc of base/, tensor/dtype.cc, platform/place.cc and
+// platform/device_flags.cc from the host; for a device or with the pretended runtime of
+// tests/pretend_cuda.
 #include <cmath>
 #include <functional>
 #include <limits>

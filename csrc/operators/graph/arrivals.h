@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
-#include "operators/graph/pool.h"
+#include "operators/graph/node_pool.h"
 #include "operators/index/indexing.h"
 
 namespace dygraph::graph {

@@ -4,7 +4,7 @@
 #include "cuda/scratch.h"
 #include "cuda/sort_cuda.h"
 #include "kernels/loops.h"
-#include "operators/graph/pool.h"
+#include "operators/graph/node_pool.h"
 #include "operators/index/indexing.h"
 
 namespace dygraph::graph {
