@@ -9,16 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/channel_shape.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels {
-
-struct ChannelShape {
-  int64_t outer, channels, inner;
-  int64_t count() const { return outer * inner; }  // elements of a channel
-  int64_t numel() const { return count() * channels; }
-};
 
 namespace detail {
 

@@ -1,3 +1,4 @@
+#include "kernels/fold.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -39,32 +40,43 @@ void DefineAccuracy(OpDef& op) {
       .NoGrad();
 }
 
+// put(how many rows of `found`, k numbers each, hold what is wanted).
+template <class I, class L, class P>
+void CountHits(const I* found, const L* wanted, int64_t rows, int64_t k, P put) {
+  kernels::FoldAll(
+      rows, int32_t{0},
+      [=] DYGRAPH_FN(int64_t i) {
+        bool hit = false;
+        for (int64_t j = 0; j < k; ++j)
+          hit |= static_cast<int64_t>(found[i * k + j]) == static_cast<int64_t>(wanted[i]);
+        return static_cast<int32_t>(hit);
+      },
+      kernels::Sum(), put);
+}
+
 template <class>
 struct AccuracyKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &indices = ctx.In(kIndices), &label = ctx.In(kLabel);
     int64_t rows = indices.dim(0), k = indices.dim(1);
-    int32_t correct = 0;
+    Tensor *accuracy = ctx.OutOrNull(kAccuracy), *correct = ctx.OutOrNull(kCorrect),
+           *total = ctx.OutOrNull(kTotal);
+    float* share = accuracy ? accuracy->mutable_data<float>() : nullptr;
+    int32_t* hits = correct ? correct->mutable_data<int32_t>() : nullptr;
+    int32_t* all = total ? total->mutable_data<int32_t>() : nullptr;
+    auto put = [=] DYGRAPH_FN(int32_t right) {
+      if (share) *share = static_cast<float>(right) / static_cast<float>(rows);
+      if (hits) *hits = right;
+      if (all) *all = static_cast<int32_t>(rows);
+    };
     VisitIndices(indices, "Indices", [&](auto* found) {
-      VisitIndices(label, "Label", [&](auto* wanted) {
-        for (int64_t i = 0; i < rows; ++i) {
-          bool hit = false;
-          for (int64_t j = 0; j < k; ++j)
-            hit |= static_cast<int64_t>(found[i * k + j]) == static_cast<int64_t>(wanted[i]);
-          correct += hit;
-        }
-      });
+      VisitIndices(label, "Label", [&](auto* wanted) { CountHits(found, wanted, rows, k, put); });
     });
-    if (Tensor* out = ctx.OutOrNull(kAccuracy))
-      *out->mutable_data<float>() = static_cast<float>(correct) / static_cast<float>(rows);
-    if (Tensor* out = ctx.OutOrNull(kCorrect)) *out->mutable_data<int32_t>() = correct;
-    if (Tensor* out = ctx.OutOrNull(kTotal))
-      *out->mutable_data<int32_t>() = static_cast<int32_t>(rows);
   }
 };
 
 REGISTER_OPERATOR(accuracy, DefineAccuracy);
-REGISTER_CPU_KERNEL(accuracy, AccuracyKernel, float, double);
+REGISTER_KERNELS(accuracy, AccuracyKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,11 @@
+#include "kernels/add_at.h"
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
+#include "kernels/integer.h"
+#include "op/index_guard.h"
+#include "op/number.h"
 #include "operators/arguments.h"
+#include "operators/metric/class_numbers.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -59,57 +66,77 @@ void DefineMeanIou(OpDef& op) {
       .NoGrad();
 }
 
+// Adds what each prediction counts as.
+template <class P, class L>
+void CountWrongAndCorrect(const KernelContext& ctx, const P* predicted, const L* labels,
+                          int32_t* wrong, int32_t* correct) {
+  const int64_t classes = ctx.attrs<MeanIouAttrs>().num_classes, n = ctx.In(kLabels).numel();
+  CheckClasses("Predictions", predicted, n, classes);
+  CheckClasses("Labels", labels, n, classes);
+  const IndexGuard predicted_class(ctx, kPredictions, classes), label_class(ctx, kLabels, classes);
+  kernels::ForEachAdding(n, [=] DYGRAPH_FN(int64_t i) {
+    const int64_t p = predicted_class(predicted[i]), l = label_class(labels[i]);
+    kernels::AddAt(p == l ? correct + l : wrong + l, 1);
+    if (p != l) kernels::AddAt(wrong + p, 1);
+  });
+}
+
+// The sum of what there is in a class, and how many classes there are.
+struct Shares {
+  double sum, present;
+  DYGRAPH_INLINE Shares operator+(Shares b) const { return {sum + b.sum, present + b.present}; }
+};
+
 template <class>
 struct MeanIouKernel {
   static void Compute(KernelContext& ctx) {
-    int64_t classes = ctx.attrs<MeanIouAttrs>().num_classes;
-    std::vector<int64_t> predicted = Integers(ctx.In(kPredictions), "Predictions");
-    std::vector<int64_t> label = Integers(ctx.In(kLabels), "Labels");
-    for (const auto* list : {&predicted, &label}) {
-      for (size_t i = 0; i < list->size(); ++i) {
-        ENFORCE((*list)[i] >= 0 && (*list)[i] < classes, OutOfRange,
-                list == &label ? "Labels" : "Predictions", " must be classes in [0, ", classes,
-                "), got ", (*list)[i], " at position ", i);
-      }
+    const int64_t classes = ctx.attrs<MeanIouAttrs>().num_classes;
+    Tensor *mean_out = ctx.OutOrNull(kOutMeanIou), *wrong_out = ctx.OutOrNull(kOutWrong),
+           *correct_out = ctx.OutOrNull(kOutCorrect);
+    Scratch room = ctx.Workspace(2 * classes * sizeof(int32_t));
+    int32_t* wrong = wrong_out ? wrong_out->mutable_data<int32_t>() : room.as<int32_t>();
+    int32_t* correct =
+        correct_out ? correct_out->mutable_data<int32_t>() : room.as<int32_t>() + classes;
+    Sum(ctx, kInWrongs, classes, wrong);
+    Sum(ctx, kInCorrects, classes, correct);
+    VisitIndices(ctx.In(kPredictions), "Predictions", [&](auto* predicted) {
+      VisitIndices(ctx.In(kLabels), "Labels", [&](auto* labels) {
+        CountWrongAndCorrect(ctx, predicted, labels, wrong, correct);
+      });
+    });
+    if (!mean_out) return;
+    float* to = mean_out->mutable_data<float>();
+    Scratch room_of_mean = ctx.Workspace(sizeof(double));
+    double* mean = room_of_mean.as<double>();
+    kernels::Fill(mean, 1, 0.0);
+    kernels::FoldAll(
+        classes, Shares{0, 0},
+        [=] DYGRAPH_FN(int64_t c) {
+          const double all = static_cast<double>(wrong[c]) + correct[c];
+          return all > 0 ? Shares{correct[c] / all, 1} : Shares{0, 0};
+        },
+        kernels::Sum(), [=] DYGRAPH_FN(Shares s) {
+          *mean = s.present > 0 ? s.sum / s.present : 0;
+        });
+    for (int i = 0; i < ctx.InputCount(kInMeanIou); ++i) {
+      const Number<double> add(ctx.In(kInMeanIou, i));
+      kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) { *mean += add(); });
     }
-    std::vector<int32_t> wrong = Sum(ctx, kInWrongs, classes);
-    std::vector<int32_t> correct = Sum(ctx, kInCorrects, classes);
-    for (size_t i = 0; i < label.size(); ++i) {
-      if (predicted[i] == label[i]) {
-        ++correct[label[i]];
-      } else {
-        ++wrong[label[i]];
-        ++wrong[predicted[i]];
-      }
-    }
-    double sum = 0, present = 0;
-    for (int64_t c = 0; c < classes; ++c) {
-      double all = static_cast<double>(wrong[c]) + correct[c];
-      if (all > 0) sum += correct[c] / all, ++present;
-    }
-    double mean = present > 0 ? sum / present : 0;
-    for (int i = 0; i < ctx.InputCount(kInMeanIou); ++i) mean += Item(ctx.In(kInMeanIou, i));
-    if (Tensor* out = ctx.OutOrNull(kOutMeanIou))
-      *out->mutable_data<float>() = static_cast<float>(mean);
-    if (Tensor* out = ctx.OutOrNull(kOutWrong))
-      std::copy(wrong.begin(), wrong.end(), out->mutable_data<int32_t>());
-    if (Tensor* out = ctx.OutOrNull(kOutCorrect))
-      std::copy(correct.begin(), correct.end(), out->mutable_data<int32_t>());
+    kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) { *to = static_cast<float>(*mean); });
   }
-  static std::vector<int32_t> Sum(const KernelContext& ctx, int slot, int64_t classes) {
-    std::vector<int32_t> sum(static_cast<size_t>(classes), 0);
+  static void Sum(const KernelContext& ctx, int slot, int64_t classes, int32_t* sum) {
+    kernels::Fill(sum, classes, int32_t{0});
     for (int i = 0; i < ctx.InputCount(slot); ++i) {
       const int32_t* add = ctx.In(slot, i).data<int32_t>();
-      for (int64_t c = 0; c < classes; ++c)
-        sum[c] =
-            static_cast<int32_t>(static_cast<uint32_t>(sum[c]) + static_cast<uint32_t>(add[c]));
+      kernels::ForEach(classes, [=] DYGRAPH_FN(int64_t c) {
+        sum[c] = kernels::Plus(sum[c], add[c]);  // wraps
+      });
     }
-    return sum;
   }
 };
 
 REGISTER_OPERATOR(mean_iou, DefineMeanIou);
-REGISTER_CPU_KERNEL(mean_iou, MeanIouKernel, int64_t);
+REGISTER_KERNELS(mean_iou, MeanIouKernel, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,11 +1,14 @@
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
 #include "operators/arguments.h"
+#include "operators/metric/class_numbers.h"
+#include "operators/metric/class_states.h"
 
 namespace dygraph {
 namespace {
 
 constexpr int kMaxProbs = 0, kIndices = 1, kLabels = 2, kWeights = 3, kStatesInfo = 4,
               kBatchMetrics = 0, kAccumMetrics = 1, kAccumStatesInfo = 2;
-constexpr int kTp = 0, kFp = 1, kTn = 2, kFn = 3;  // columns of the states
 
 struct PrecisionRecallAttrs {
   int32_t class_number = 1;
@@ -68,66 +71,76 @@ void DefinePrecisionRecall(OpDef& op) {
       .NoGrad();
 }
 
-double Ratio(double part, double rest) { return part > 0 || rest > 0 ? part / (part + rest) : 1; }
-double F1(double p, double r) { return p > 0 || r > 0 ? 2 * p * r / (p + r) : 0; }
+DYGRAPH_INLINE double Ratio(double part, double rest) {
+  return part > 0 || rest > 0 ? part / (part + rest) : 1;
+}
+DYGRAPH_INLINE double F1(double p, double r) { return p > 0 || r > 0 ? 2 * p * r / (p + r) : 0; }
 
-void Metrics(const std::vector<double>& states, double* to) {
-  double precision = 0, recall = 0, tp = 0, fp = 0, fn = 0;
-  size_t classes = states.size() / 4;
-  for (size_t c = 0; c < classes; ++c) {
-    const double* s = states.data() + 4 * c;
-    precision += Ratio(s[kTp], s[kFp]);
-    recall += Ratio(s[kTp], s[kFn]);
-    tp += s[kTp], fp += s[kFp], fn += s[kFn];
+struct Sums {
+  double precision, recall, tp, fp, fn;
+  DYGRAPH_INLINE Sums operator+(Sums b) const {
+    return {precision + b.precision, recall + b.recall, tp + b.tp, fp + b.fp, fn + b.fn};
   }
-  to[0] = precision / static_cast<double>(classes);
-  to[1] = recall / static_cast<double>(classes);
-  to[2] = F1(to[0], to[1]);
-  to[3] = Ratio(tp, fp);
-  to[4] = Ratio(tp, fn);
-  to[5] = F1(to[3], to[4]);
+};
+
+void Metrics(const double* states, int64_t classes, double* to) {
+  kernels::FoldAll(
+      classes, Sums{0, 0, 0, 0, 0},
+      [=] DYGRAPH_FN(int64_t c) {
+        const double* s = states + 4 * c;
+        return Sums{Ratio(s[kTp], s[kFp]), Ratio(s[kTp], s[kFn]), s[kTp], s[kFp], s[kFn]};
+      },
+      kernels::Sum(), [=] DYGRAPH_FN(Sums s) {
+        to[0] = s.precision / static_cast<double>(classes);
+        to[1] = s.recall / static_cast<double>(classes);
+        to[2] = F1(to[0], to[1]);
+        to[3] = Ratio(s.tp, s.fp);
+        to[4] = Ratio(s.tp, s.fn);
+        to[5] = F1(to[3], to[4]);
+      });
 }
 
 template <class T>
 struct PrecisionRecallKernel {
   static void Compute(KernelContext& ctx) {
-    int64_t classes = ctx.attrs<PrecisionRecallAttrs>().class_number;
-    std::vector<int64_t> found = Integers(ctx.In(kIndices), "Indices");
-    std::vector<int64_t> label = Integers(ctx.In(kLabels), "Labels");
-    const Tensor *weights = ctx.InOrNull(kWeights), *earlier = ctx.InOrNull(kStatesInfo);
-    for (const auto* list : {&found, &label}) {
-      for (size_t i = 0; i < list->size(); ++i) {
-        ENFORCE((*list)[i] >= 0 && (*list)[i] < classes, OutOfRange,
-                list == &found ? "Indices" : "Labels", " must be classes in [0, ", classes,
-                "), got ", (*list)[i], " at position ", i);
-      }
+    const int64_t classes = ctx.attrs<PrecisionRecallAttrs>().class_number;
+    Scratch room = ctx.Workspace(4 * classes * sizeof(double));
+    double* states = room.as<double>();
+    VisitIndices(ctx.In(kIndices), "Indices", [&](auto* found) {
+      VisitIndices(ctx.In(kLabels), "Labels",
+                   [&](auto* label) { Count(ctx, found, label, classes, states); });
+    });
+    const Tensor* info = ctx.InOrNull(kStatesInfo);
+    const T* earlier = info ? info->data<T>() : nullptr;
+    if (Tensor* out = ctx.OutOrNull(kBatchMetrics))
+      Metrics(states, classes, out->mutable_data<double>());
+    if (earlier) {
+      kernels::ForEach(4 * classes, [=] DYGRAPH_FN(int64_t i) { states[i] += earlier[i]; });
     }
-    std::vector<double> states(static_cast<size_t>(4 * classes), 0.0);
-    double all = 0;
-    for (size_t i = 0; i < label.size(); ++i) {
-      double w = weights ? double{weights->data<T>()[i]} : 1.0;
-      all += w;
-      states[4 * label[i] + kTn] -= w;
-      if (found[i] == label[i]) {
-        states[4 * label[i] + kTp] += w;
-      } else {
-        states[4 * label[i] + kFn] += w;
-        states[4 * found[i] + kFp] += w;
-        states[4 * found[i] + kTn] -= w;
-      }
-    }
-    for (int64_t c = 0; c < classes; ++c) states[4 * c + kTn] += all;
-    if (Tensor* out = ctx.OutOrNull(kBatchMetrics)) Metrics(states, out->mutable_data<double>());
-    for (size_t i = 0; earlier && i < states.size(); ++i) states[i] += earlier->data<T>()[i];
-    if (Tensor* out = ctx.OutOrNull(kAccumMetrics)) Metrics(states, out->mutable_data<double>());
-    Tensor* out = ctx.OutOrNull(kAccumStatesInfo);
-    for (size_t i = 0; out && i < states.size(); ++i)
-      out->mutable_data<T>()[i] = static_cast<T>(states[i]);
+    if (Tensor* out = ctx.OutOrNull(kAccumMetrics))
+      Metrics(states, classes, out->mutable_data<double>());
+    if (Tensor* out = ctx.OutOrNull(kAccumStatesInfo))
+      kernels::MapPlain(states, out->mutable_data<T>(), 4 * classes,
+                        [] DYGRAPH_FN(double v) { return static_cast<T>(v); });
+  }
+  // The states of this batch.
+  template <class I, class L>
+  static void Count(const KernelContext& ctx, const I* found, const L* label, int64_t classes,
+                    double* states) {
+    const int64_t n = ctx.In(kLabels).numel();
+    const Tensor* weights = ctx.InOrNull(kWeights);
+    CheckClasses("Indices", found, n, classes);
+    CheckClasses("Labels", label, n, classes);
+    const IndexGuard found_class(ctx, kIndices, classes), label_class(ctx, kLabels, classes);
+    CountStates(
+        n, classes, weights ? weights->data<T>() : nullptr,
+        [=] DYGRAPH_FN(int64_t i) { return Classes{found_class(found[i]), label_class(label[i])}; },
+        states);
   }
 };
 
 REGISTER_OPERATOR(precision_recall, DefinePrecisionRecall);
-REGISTER_CPU_KERNEL(precision_recall, PrecisionRecallKernel, float, double);
+REGISTER_KERNELS(precision_recall, PrecisionRecallKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,3 +1,4 @@
+#include "kernels/fold.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -59,15 +60,17 @@ struct AffineChannelKernel {
     const T *from = x.data<T>(), *scale = ctx.In(kScale).data<T>(), *bias = ctx.In(kBias).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     if (x.numel() == 0) return;
-    for (int64_t r = 0; r < x.numel() / inner; ++r) {
-      T s = scale[r % channels], b = bias[r % channels];
-      for (int64_t i = r * inner; i < (r + 1) * inner; ++i) to[i] = from[i] * s + b;
-    }
+    kernels::ForEachRowPlain(
+        x.numel() / inner, inner, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const T s = scale[r % channels], b = bias[r % channels], *row = from + r * inner;
+          T* out = to + r * inner;
+          team.Each(inner, [=](int64_t i) { out[i] = row[i] * s + b; });
+        });
   }
 };
 
 REGISTER_OPERATOR(affine_channel, DefineAffineChannel);
-REGISTER_CPU_KERNEL(affine_channel, AffineChannelKernel, float, double);
+REGISTER_KERNELS(affine_channel, AffineChannelKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

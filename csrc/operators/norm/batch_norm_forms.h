@@ -11,6 +11,7 @@
 
 #include "kernels/batch_norm.h"
 #include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "op/epilogue.h"
 #include "op/op_registry.h"
 
@@ -106,29 +107,27 @@ DYGRAPH_INLINE T Positive(T v) {
 
 // The running value may be written where it stands.
 template <class T>
-void UpdateRunning(const T* old, const std::vector<double>& batch, double momentum, Tensor* out) {
+void UpdateRunning(const T* old, const double* batch, int64_t n, double momentum, Tensor* out) {
   if (!out) return;
   T* to = out->mutable_data<T>();
-  for (size_t c = 0; c < batch.size(); ++c) {
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
     to[c] =
         momentum == 1
             ? old[c]
             : static_cast<T>(momentum * static_cast<double>(old[c]) + (1 - momentum) * batch[c]);
-  }
+  });
 }
 
-// to = the mean, the factor and the summand of each channel, one list after the other.
+// to = the mean, the factor and the summand of channel c, in lists of n one after the other.
 template <class T>
-void FillVectors(const double* mean, const double* variance, const T* scale, const T* bias,
-                 double epsilon, int64_t n, T* to) {
-  for (int64_t c = 0; c < n; ++c) {
-    double inverse = 1 / std::sqrt(variance[c] + epsilon);
-    to[c] = static_cast<T>(mean[c]);
-    to[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
-    // What the mean loses in T goes into the summand.
-    double lost = (mean[c] - static_cast<double>(to[c])) * static_cast<double>(to[n + c]);
-    to[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
-  }
+DYGRAPH_FN inline void FillVectors(double mean, double variance, T scale, T bias, double epsilon,
+                                   int64_t c, int64_t n, T* to) {
+  double inverse = 1 / std::sqrt(variance + epsilon);
+  to[c] = static_cast<T>(mean);
+  to[n + c] = static_cast<T>(static_cast<double>(scale) * inverse);
+  // What the mean loses in T goes into the summand.
+  double lost = (mean - static_cast<double>(to[c])) * static_cast<double>(to[n + c]);
+  to[2 * n + c] = static_cast<T>(static_cast<double>(bias) - lost);
 }
 
 // What a call with running statistics does to the X that another call makes.
@@ -160,9 +159,11 @@ inline bool MakeEpilogue(const Call& call, const Slots& slots, bool relu, Epilog
   if (known) return true;
   to->made_of = std::move(made_of);
   to->vectors.resize(3 * n);
-  const std::vector<double> mean(lists[2], lists[2] + n), variance(lists[3], lists[3] + n);
-  FillVectors(mean.data(), variance.data(), lists[0], lists[1], NumberFor<float>(a.epsilon), n,
-              to->vectors.data());
+  const double epsilon = NumberFor<float>(a.epsilon);
+  for (int64_t c = 0; c < n; ++c) {
+    FillVectors<float>(lists[2][c], lists[3][c], lists[0][c], lists[1][c], epsilon, c, n,
+                       to->vectors.data());
+  }
   return true;
 }
 
@@ -175,37 +176,46 @@ void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentu
   const T* mean = ctx.In(slots.mean).template data<T>();
   const T* variance = ctx.In(slots.variance).template data<T>();
   int64_t n = s.channels;
-  std::vector<double> m(mean, mean + n), v(variance, variance + n);
+  Scratch room = ctx.Workspace(2 * n * sizeof(double) + 4 * n * sizeof(T));
+  double *m = room.as<double>(), *v = m + n;
+  T* vectors = reinterpret_cast<T*>(v + n);
   const T* xd = x.data<T>();
-  if (!a.global()) kernels::ChannelMoments(xd, s, m.data(), v.data());
-  if (a.global()) momentum = 1;
-  UpdateRunning(mean, m, momentum, ctx.OutOrNull(kMeanOut));
-  UpdateRunning(variance, v, momentum, ctx.OutOrNull(kVarianceOut));
+  if (a.global()) {
+    kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
+      m[c] = static_cast<double>(mean[c]);
+      v[c] = static_cast<double>(variance[c]);
+    });
+    momentum = 1;
+  } else {
+    kernels::ChannelMoments(xd, s, m, v);
+  }
+  UpdateRunning(mean, m, n, momentum, ctx.OutOrNull(kMeanOut));
+  UpdateRunning(variance, v, n, momentum, ctx.OutOrNull(kVarianceOut));
   const T* scale = ctx.In(slots.scale).template data<T>();
   const T* bias = ctx.In(slots.bias).template data<T>();
   Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
+  T* to_mean = saved_mean ? saved_mean->mutable_data<T>() : nullptr;
+  T* to_inverse = saved_variance ? saved_variance->mutable_data<T>() : nullptr;
   const double epsilon = NumberFor<T>(a.epsilon);
-  std::vector<T> vectors(4 * n);
-  FillVectors(m.data(), v.data(), scale, bias, epsilon, n, vectors.data());
-  for (int64_t c = 0; c < n; ++c) {
-    if (saved_mean) saved_mean->mutable_data<T>()[c] = static_cast<T>(m[c]);
-    if (saved_variance) {
-      saved_variance->mutable_data<T>()[c] = static_cast<T>(1 / std::sqrt(v[c] + epsilon));
-    }
-  }
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
+    FillVectors(m[c], v[c], scale[c], bias[c], epsilon, c, n, vectors);
+    if (to_mean) to_mean[c] = static_cast<T>(m[c]);
+    if (to_inverse) to_inverse[c] = static_cast<T>(1 / std::sqrt(v[c] + epsilon));
+  });
   T* y = ctx.Out(kY).template mutable_data<T>();
   if (slots.z >= 0) {
     const T* z = ctx.In(slots.z).template data<T>();
-    kernels::ChannelMap(s, vectors.data(), y, [xd, z](int64_t i, T mc, T f, T b, T) {
+    kernels::ChannelMap(s, vectors, y, [xd, z] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
       return Positive((xd[i] - mc) * f + b + z[i]);
     });
   } else if (relu) {
-    kernels::ChannelMap(s, vectors.data(), y, [xd](int64_t i, T mc, T f, T b, T) {
+    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
       return Positive((xd[i] - mc) * f + b);
     });
   } else {
-    kernels::ChannelMap(s, vectors.data(), y,
-                        [xd](int64_t i, T mc, T f, T b, T) { return (xd[i] - mc) * f + b; });
+    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
+      return (xd[i] - mc) * f + b;
+    });
   }
 }
 
@@ -220,37 +230,53 @@ struct Gradients {
 
 // With g(i), the gradient of the normalised X at i.
 template <class T, class G>
-void NormalizeGrad(const Gradients<T>& a, const G& g) {
-  int64_t n = a.shape.channels;
+void NormalizeGrad(Place place, const Gradients<T> a, const G g) {
+  const int64_t n = a.shape.channels;
   const T* xd = a.x;
-  std::vector<double> sum_g(n), sum_gx(n);
+  Scratch room(place, 2 * n * sizeof(double) + 4 * n * sizeof(T));
+  double *sum_g = room.as<double>(), *sum_gx = sum_g + n;
+  T* vectors = reinterpret_cast<T*>(sum_gx + n);  // mean, and the factors of g, x - mean and 1
   if (a.dscale || a.dbias || !a.global) {
-    kernels::ChannelGradSums(xd, g, a.mean, a.shape, sum_g.data(), sum_gx.data());
+    kernels::ChannelGradSums(xd, g, a.mean, a.shape, sum_g, sum_gx);
   }
-  for (int64_t c = 0; c < n; ++c) {
+  const double count = static_cast<double>(a.shape.count());
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
     if (a.dscale) a.dscale[c] = static_cast<T>(sum_gx[c] * static_cast<double>(a.inverse[c]));
     if (a.dbias) a.dbias[c] = static_cast<T>(sum_g[c]);
-  }
-  if (!a.dx) return;
-  std::vector<T> vectors(4 * n);  // mean, and the factors of g, x - mean and 1
-  double count = static_cast<double>(a.shape.count());
-  for (int64_t c = 0; c < n; ++c) {
-    double inv = static_cast<double>(a.inverse[c]), f = static_cast<double>(a.scale[c]) * inv;
+    if (!a.dx) return;
+    const double inv = static_cast<double>(a.inverse[c]), f = static_cast<double>(a.scale[c]) * inv;
     vectors[c] = a.mean[c];
     vectors[n + c] = static_cast<T>(f);
-    if (a.global) continue;
+    if (a.global) return;
     vectors[2 * n + c] = static_cast<T>(-f * inv * inv * sum_gx[c] / count);
     vectors[3 * n + c] = static_cast<T>(-f * sum_g[c] / count);
-  }
+  });
+  if (!a.dx) return;
   if (a.global) {
-    kernels::ChannelMap(a.shape, vectors.data(), a.dx,
-                        [g](int64_t i, T, T f, T, T) { return g(i) * f; });
+    kernels::ChannelMap(a.shape, vectors, a.dx,
+                        [g] DYGRAPH_FN(int64_t i, T, T f, T, T) { return g(i) * f; });
   } else {
-    kernels::ChannelMap(a.shape, vectors.data(), a.dx, [g, xd](int64_t i, T mc, T f, T q, T r) {
-      return g(i) * f + ((xd[i] - mc) * q + r);
-    });
+    kernels::ChannelMap(a.shape, vectors, a.dx,
+                        [g, xd] DYGRAPH_FN(int64_t i, T mc, T f, T q, T r) {
+                          return g(i) * f + ((xd[i] - mc) * q + r);
+                        });
   }
 }
+
+// What arrives at the normalised X: an array, or that array where relu was passed.
+template <class T>
+struct Arriving {
+  const T* g;
+  DYGRAPH_INLINE T operator()(int64_t i) const { return g[i]; }
+};
+template <class T>
+struct ArrivingThroughRelu {
+  const T *y, *g;
+  DYGRAPH_INLINE T operator()(int64_t i) const {
+    T v = g[i];
+    return y[i] > T(0) ? v : T(0);
+  }
+};
 
 // The gradients of the fused forms read Y too: relu was passed where it is positive.
 namespace fused_grad {
@@ -307,7 +333,7 @@ void Compute(KernelContext& ctx) {
     return t ? t->mutable_data<T>() : nullptr;
   };
   const T *y = ctx.In(kY).template data<T>(), *dy = ctx.In(kYGrad).template data<T>();
-  Gradients<T> a = {ShapeOf(x, attrs),
+  const Gradients<T> a = {ShapeOf(x, attrs),
                     x.data<T>(),
                     ctx.In(kScale).template data<T>(),
                     ctx.In(kSavedMean).template data<T>(),
@@ -318,13 +344,10 @@ void Compute(KernelContext& ctx) {
                     attrs.global()};
   T* dz = kWithZ ? out(kZGrad) : nullptr;
   if (dz) {
-    kernels::Zip(y, dy, dz, x.numel(), [](T v, T g) { return v > T(0) ? g : T(0); });
-    NormalizeGrad(a, [dz](int64_t i) __attribute__((always_inline)) { return dz[i]; });
+    kernels::Zip(y, dy, dz, x.numel(), [] DYGRAPH_FN(T v, T g) { return v > T(0) ? g : T(0); });
+    NormalizeGrad(ctx.place(), a, Arriving<T>{dz});
   } else {
-    NormalizeGrad(a, [y, dy](int64_t i) __attribute__((always_inline)) {
-      T g = dy[i];
-      return y[i] > T(0) ? g : T(0);
-    });
+    NormalizeGrad(ctx.place(), a, ArrivingThroughRelu<T>{y, dy});
   }
 }
 

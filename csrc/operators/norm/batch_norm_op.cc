@@ -1,3 +1,4 @@
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/lod_rule.h"
@@ -95,10 +96,11 @@ struct BatchNormGradKernel {
     };
     const T* g = ctx.In(kYGrad).data<T>();
     batch_norm::NormalizeGrad(
+        ctx.place(),
         batch_norm::Gradients<T>{ShapeOf(x, a), x.data<T>(), ctx.In(kScale).data<T>(),
                                  ctx.In(kSavedMean).data<T>(), ctx.In(kSavedVariance).data<T>(),
                                  out(kXGrad), out(kScaleGrad), out(kBiasGrad), a.global()},
-        [g](int64_t i) __attribute__((always_inline)) { return g[i]; });
+        batch_norm::Arriving<T>{g});
   }
 };
 }  // namespace grad
@@ -175,6 +177,23 @@ void DefineBatchNormGradGrad(OpDef& op) {
       .Grad(higher::Recipe<BatchNormThird>);
 }
 
+// Means over a channel; x is normalised.
+struct Means {
+  double g, v, gx, vx, vg;
+  DYGRAPH_INLINE Means operator+(Means b) const {
+    return {g + b.g, v + b.v, gx + b.gx, vx + b.vx, vg + b.vg};
+  }
+};
+
+// Where element j of a channel lies.
+struct ChannelPlace {
+  int64_t channels, inner, channel;
+  DYGRAPH_INLINE int64_t operator()(int64_t j) const {
+    if (inner == 1) return j * channels + channel;
+    return (j / inner * channels + channel) * inner + j % inner;
+  }
+};
+
 template <class T>
 struct BatchNormGradGradKernel {
   static void Compute(KernelContext& ctx) {
@@ -194,44 +213,42 @@ struct BatchNormGradGradKernel {
     const T *scales = data(kScale), *means = data(kSavedMean), *inverses = data(kSavedVariance);
     T *to_x = out(kXResult), *to_scale = out(kScaleResult), *to_g = out(kYGradResult);
     bool global = a.global();
-    kernels::ParallelRows(s.channels, s.count() * 12, [=](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        double mu = means[c], inv = inverses[c], f = scales[c];
-        double vs = v_scale ? v_scale[c] : 0.0, vb = v_bias ? v_bias[c] : 0.0;
-        double count = static_cast<double>(s.count());
-        double g_mean = 0, v_mean = 0, gx = 0, vx = 0,
-               vg = 0;  // means over the channel; x is normalised
-        auto each = [&](auto body) {
-          for (int64_t o = 0; o < s.outer; ++o) {
-            for (int64_t k = 0; k < s.inner; ++k) {
-              int64_t i = (o * s.channels + c) * s.inner + k;
-              body(i, (static_cast<double>(xd[i]) - mu) * inv, static_cast<double>(gd[i]),
-                   vd ? static_cast<double>(vd[i]) : 0.0);
-            }
-          }
-        };
-        each([&](int64_t, double xh, double g, double v) {
-          g_mean += g / count;
-          v_mean += v / count;
-          gx += g * xh / count;
-          vx += v * xh / count;
-          vg += v * g / count;
-        });
-        if (global) g_mean = v_mean = gx = vx = 0;  // no statistic depends on X
-        double rest = vg - v_mean * g_mean - vx * gx;
-        if (to_scale) to_scale[c] = static_cast<T>(inv * count * rest);
-        if (!to_g && !to_x) continue;
-        each([&](int64_t i, double xh, double g, double v) {
-          if (to_g) to_g[i] = static_cast<T>(f * inv * (v - v_mean - xh * vx) + vs * xh + vb);
-          if (!to_x) return;
-          double dx = vs * inv * (g - g_mean - xh * gx);
-          if (!global)
-            dx -= f * inv * inv *
-                  (xh * rest + vx * (g - g_mean - xh * gx) + gx * (v - v_mean - xh * vx));
-          to_x[i] = static_cast<T>(dx);
-        });
-      }
-    });
+    kernels::ForEachRowPlain(
+        s.channels, s.count(),
+        [=] DYGRAPH_FN(int64_t c, kernels::Team team) {
+          const double mu = means[c], inv = inverses[c], f = scales[c];
+          const double vs = v_scale ? v_scale[c] : 0.0, vb = v_bias ? v_bias[c] : 0.0;
+          const double count = static_cast<double>(s.count());
+          const ChannelPlace place{s.channels, s.inner, c};
+          Means m = kernels::Fold(
+              team, s.count(), Means{0, 0, 0, 0, 0},
+              [=](int64_t j) {
+                const int64_t i = place(j);
+                const double xh = (static_cast<double>(xd[i]) - mu) * inv;
+                const double g = gd[i], v = vd ? static_cast<double>(vd[i]) : 0.0;
+                return Means{g / count, v / count, g * xh / count, v * xh / count, v * g / count};
+              },
+              kernels::Sum());
+          if (global) m.g = m.v = m.gx = m.vx = 0;  // no statistic depends on X
+          const double rest = m.vg - m.v * m.g - m.vx * m.gx;
+          team.Once([=] {
+            if (to_scale) to_scale[c] = static_cast<T>(inv * count * rest);
+          });
+          if (!to_g && !to_x) return;
+          team.Each(s.count(), [=](int64_t j) {
+            const int64_t i = place(j);
+            const double xh = (static_cast<double>(xd[i]) - mu) * inv;
+            const double g = gd[i], v = vd ? static_cast<double>(vd[i]) : 0.0;
+            if (to_g) to_g[i] = static_cast<T>(f * inv * (v - m.v - xh * m.vx) + vs * xh + vb);
+            if (!to_x) return;
+            double dx = vs * inv * (g - m.g - xh * m.gx);
+            if (!global)
+              dx -= f * inv * inv *
+                    (xh * rest + m.vx * (g - m.g - xh * m.gx) + m.gx * (v - m.v - xh * m.vx));
+            to_x[i] = static_cast<T>(dx);
+          });
+        },
+        12);
   }
 };
 }  // namespace grad_grad
@@ -245,11 +262,11 @@ REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Var
                          {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
 REGISTER_LOD_RULE(batch_norm, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(batch_norm, BatchNormKernel, float, double);
+REGISTER_KERNELS(batch_norm, BatchNormKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);
-REGISTER_CPU_KERNEL(batch_norm_grad, grad::BatchNormGradKernel, float, double);
+REGISTER_KERNELS(batch_norm_grad, grad::BatchNormGradKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad_grad, grad_grad::DefineBatchNormGradGrad);
-REGISTER_CPU_KERNEL(batch_norm_grad_grad, grad_grad::BatchNormGradGradKernel, float, double);
+REGISTER_KERNELS(batch_norm_grad_grad, grad_grad::BatchNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(batch_norm_grad_grad, BatchNormThird);
 
 }  // namespace

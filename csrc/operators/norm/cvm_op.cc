@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/parallel.h"
+#include "kernels/fold.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -53,16 +53,16 @@ struct CvmKernel {
     const int64_t width = x.dim(1), out = keep ? width : width - kCounts;
     const T* from = x.data<T>();
     T* to = ctx.Out(kY).mutable_data<T>();
-    kernels::ParallelRows(x.dim(0), width + 20, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* row = from + i * width;
-        T* y = to + i * out;
-        if (keep) {
-          y[0] = std::log(row[0] + T(1));
-          y[1] = std::log(row[1] + T(1)) - y[0];
-        }
-        std::copy(row + kCounts, row + width, y + (keep ? kCounts : 0));
-      }
+    kernels::ForEachRowPlain(x.dim(0), width + 20, [=] DYGRAPH_FN(int64_t i, kernels::Team team) {
+      const T* row = from + i * width;
+      T* y = to + i * out;
+      team.Once([=] {
+        if (!keep) return;
+        y[0] = std::log(row[0] + T(1));
+        y[1] = std::log(row[1] + T(1)) - y[0];
+      });
+      T* rest = y + (keep ? kCounts : 0);
+      team.Each(width - kCounts, [=](int64_t k) { rest[k] = row[kCounts + k]; });
     });
   }
 };
@@ -106,34 +106,40 @@ struct CvmGradKernel {
     const Tensor &x = ctx.In(kX), &counts = ctx.In(kCvm), &g = ctx.In(kYGrad);
     const bool keep = ctx.attrs<CvmAttrs>().use_cvm;
     const int64_t rows = x.dim(0), width = x.dim(1), given = keep ? width : width - kCounts;
-    std::vector<int64_t> offsets(1, 0);
-    if (x.lod_levels().empty()) {
-      for (int64_t i = 0; i < rows; ++i) offsets.push_back(i + 1);
-    } else {
-      offsets = x.lod_levels().back();
-    }
-    const int64_t sequences = static_cast<int64_t>(offsets.size()) - 1;
-    ENFORCE(counts.dim(0) == sequences && g.dim(0) == rows && offsets.back() == rows,
+    const bool by_row = x.lod_levels().empty();
+    const int64_t sequences =
+        by_row ? rows : static_cast<int64_t>(x.lod_levels().back().size()) - 1;
+    ENFORCE(counts.dim(0) == sequences && g.dim(0) == rows &&
+                (by_row || x.lod_levels().back().back() == rows),
             InvalidArgument, "CVM must have a row for each of the ", sequences,
-            x.lod_levels().empty() ? " rows" : " sequences", " of X, and Y@GRAD ", rows,
+            by_row ? " rows" : " sequences", " of X, and Y@GRAD ", rows,
             " rows, got shapes ", counts.dims(), " and ", g.dims());
     const T *arrived = g.data<T>(), *count = counts.data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
-    for (int64_t s = 0; s < sequences; ++s) {
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
-        std::copy_n(count + s * kCounts, kCounts, to + i * width);
-        std::copy_n(arrived + i * given + (keep ? kCounts : 0), width - kCounts,
-                    to + i * width + kCounts);
-      }
+    std::vector<int64_t> list;  // the sequence of each row
+    for (int64_t s = 0; s < sequences && !by_row; ++s) {
+      const auto& offsets = x.lod_levels().back();
+      list.insert(list.end(), static_cast<size_t>(offsets[s + 1] - offsets[s]), s);
     }
+    Scratch room = ctx.Workspace(list.size() * sizeof(int64_t));
+    int64_t* sequence = room.as<int64_t>();
+    if (!list.empty()) {
+      ctx.device().CopyFromHost(sequence, list.data(), list.size() * sizeof(int64_t));
+    }
+    kernels::ForEachRowPlain(rows, width, [=] DYGRAPH_FN(int64_t i, kernels::Team team) {
+      const T* shown = count + (by_row ? i : sequence[i]) * kCounts;
+      const T* rest = arrived + i * given - (keep ? 0 : kCounts);
+      T* out = to + i * width;
+      team.Each(width, [=](int64_t k) { out[k] = k < kCounts ? shown[k] : rest[k]; });
+    });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(cvm, DefineCvm);
-REGISTER_CPU_KERNEL(cvm, CvmKernel, float, double);
+REGISTER_KERNELS(cvm, CvmKernel, float, double);
 REGISTER_OPERATOR(cvm_grad, grad::DefineCvmGrad);
-REGISTER_CPU_KERNEL(cvm_grad, grad::CvmGradKernel, float, double);
+REGISTER_KERNELS(cvm_grad, grad::CvmGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <vector>
 
+#include "kernels/loops.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -102,7 +102,7 @@ void DefineDataNorm(OpDef& op) {
 
 // Whether a slot's first column, how often it was shown, says that it never was.
 template <class T>
-bool IsEmpty(T shown) {
+DYGRAPH_INLINE bool IsEmpty(T shown) {
   return std::abs(shown) < T(1e-7);
 }
 
@@ -113,31 +113,28 @@ struct DataNormKernel {
     int64_t columns = x.dims()[1];
     auto in = [&](int slot) { return ctx.In(slot).data<T>(); };
     const T *size = in(kBatchSize), *sum = in(kBatchSum), *squares = in(kBatchSquareSum);
-    std::vector<T> means(columns), scales(columns);
-    for (int64_t c = 0; c < columns; ++c) {
+    Tensor *means_out = ctx.OutOrNull(kMeans), *scales_out = ctx.OutOrNull(kScales);
+    Scratch room = ctx.Workspace(2 * columns * sizeof(T));
+    T* means = means_out ? means_out->mutable_data<T>() : room.as<T>();
+    T* scales = scales_out ? scales_out->mutable_data<T>() : room.as<T>() + columns;
+    kernels::ForEach(columns, [=] DYGRAPH_FN(int64_t c) {
       means[c] = sum[c] / size[c];
       scales[c] = std::sqrt(size[c] / squares[c]);
-    }
-    for (int slot : {kMeans, kScales}) {
-      const std::vector<T>& from = slot == kMeans ? means : scales;
-      if (Tensor* out = ctx.OutOrNull(slot)) {
-        std::copy(from.begin(), from.end(), out->mutable_data<T>());
-      }
-    }
+    });
     bool affine = ctx.attrs<DataNormAttrs>().enable_scale_and_shift;
     const T *scale = affine ? in(kScaleW) : nullptr, *bias = affine ? in(kBias) : nullptr;
     const T* from = x.data<T>();
     T* to = ctx.Out(kY).mutable_data<T>();
     const int64_t slot = ctx.attrs<DataNormAttrs>().slot_dim;
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      int64_t c = i % columns;
+    kernels::ForEach(x.numel(), [=] DYGRAPH_FN(int64_t i) {
+      const int64_t c = i % columns;
       if (slot > 0 && IsEmpty(from[i - c % slot])) {
         to[i] = T(0);
-        continue;
+        return;
       }
-      T normal = (from[i] - means[c]) * scales[c];
+      const T normal = (from[i] - means[c]) * scales[c];
       to[i] = affine ? normal * scale[c] + bias[c] : normal;
-    }
+    });
   }
 };
 
@@ -179,19 +176,19 @@ struct DataNormGradKernel {
     const int64_t columns = x.dim(1), slot = ctx.attrs<DataNormAttrs>().slot_dim;
     const T *from = x.data<T>(), *scales = ctx.In(kScales).data<T>(), *g = ctx.In(kYGrad).data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
-    for (int64_t i = 0; i < x.numel(); ++i) {
+    kernels::ForEach(x.numel(), [=] DYGRAPH_FN(int64_t i) {
       const int64_t c = i % columns;
       to[i] = IsEmpty(from[i - c % slot]) ? T(0) : g[i] * scales[c];
-    }
+    });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(data_norm, DefineDataNorm);
 REGISTER_LOD_RULE(data_norm, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(data_norm, DataNormKernel, float, double);
+REGISTER_KERNELS(data_norm, DataNormKernel, float, double);
 REGISTER_OPERATOR(data_norm_grad, grad::DefineDataNormGrad);
-REGISTER_CPU_KERNEL(data_norm_grad, grad::DataNormGradKernel, float, double);
+REGISTER_KERNELS(data_norm_grad, grad::DataNormGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -65,9 +65,9 @@ REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scal
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);
 REGISTER_LOD_RULE(fused_batch_norm_act, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
+REGISTER_KERNELS(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
 REGISTER_OPERATOR(fused_batch_norm_act_grad, DefineFusedBatchNormActGrad);
-REGISTER_CPU_KERNEL(fused_batch_norm_act_grad, FusedBatchNormActGradKernel, float, double);
+REGISTER_KERNELS(fused_batch_norm_act_grad, FusedBatchNormActGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

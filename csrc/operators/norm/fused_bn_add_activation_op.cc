@@ -71,9 +71,9 @@ REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"},
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
 REGISTER_LOD_ALSO(fused_bn_add_activation, kZ);
 REGISTER_LOD_RULE(fused_bn_add_activation, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
+REGISTER_KERNELS(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);
-REGISTER_CPU_KERNEL(fused_bn_add_activation_grad, FusedBnAddActivationGradKernel, float, double);
+REGISTER_KERNELS(fused_bn_add_activation_grad, FusedBnAddActivationGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -61,11 +61,11 @@ using GroupNormThird = row_norm::grad_grad::Third<GroupNorm>;
 
 REGISTER_GRADIENT_SHAPES(group_norm, {"Bias", ""});
 REGISTER_OPERATOR(group_norm, DefineGroupNorm);
-REGISTER_CPU_KERNEL(group_norm, GroupNormKernel, float, double);
+REGISTER_KERNELS(group_norm, GroupNormKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad, row_norm::grad::Define<GroupNorm>);
-REGISTER_CPU_KERNEL(group_norm_grad, GroupNormGradKernel, float, double);
+REGISTER_KERNELS(group_norm_grad, GroupNormGradKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad_grad, row_norm::grad_grad::Define<GroupNorm>);
-REGISTER_CPU_KERNEL(group_norm_grad_grad, GroupNormGradGradKernel, float, double);
+REGISTER_KERNELS(group_norm_grad_grad, GroupNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(group_norm_grad_grad, GroupNormThird);
 
 }  // namespace

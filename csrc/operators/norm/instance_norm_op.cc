@@ -49,11 +49,11 @@ using InstanceNormThird = row_norm::grad_grad::Third<InstanceNorm>;
 
 REGISTER_GRADIENT_SHAPES(instance_norm, {"Bias", ""});
 REGISTER_OPERATOR(instance_norm, DefineInstanceNorm);
-REGISTER_CPU_KERNEL(instance_norm, InstanceNormKernel, float, double);
+REGISTER_KERNELS(instance_norm, InstanceNormKernel, float, double);
 REGISTER_OPERATOR(instance_norm_grad, row_norm::grad::Define<InstanceNorm>);
-REGISTER_CPU_KERNEL(instance_norm_grad, InstanceNormGradKernel, float, double);
+REGISTER_KERNELS(instance_norm_grad, InstanceNormGradKernel, float, double);
 REGISTER_OPERATOR(instance_norm_grad_grad, row_norm::grad_grad::Define<InstanceNorm>);
-REGISTER_CPU_KERNEL(instance_norm_grad_grad, InstanceNormGradGradKernel, float, double);
+REGISTER_KERNELS(instance_norm_grad_grad, InstanceNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(instance_norm_grad_grad, InstanceNormThird);
 
 }  // namespace

@@ -56,11 +56,11 @@ using LayerNormThird = row_norm::grad_grad::Third<LayerNorm>;
 
 REGISTER_GRADIENT_SHAPES(layer_norm, {"Bias", ""});
 REGISTER_OPERATOR(layer_norm, DefineLayerNorm);
-REGISTER_CPU_KERNEL(layer_norm, LayerNormKernel, float, double);
+REGISTER_KERNELS(layer_norm, LayerNormKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad, row_norm::grad::Define<LayerNorm>);
-REGISTER_CPU_KERNEL(layer_norm_grad, LayerNormGradKernel, float, double);
+REGISTER_KERNELS(layer_norm_grad, LayerNormGradKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad_grad, row_norm::grad_grad::Define<LayerNorm>);
-REGISTER_CPU_KERNEL(layer_norm_grad_grad, LayerNormGradGradKernel, float, double);
+REGISTER_KERNELS(layer_norm_grad_grad, LayerNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(layer_norm_grad_grad, LayerNormThird);
 
 }  // namespace

@@ -1,7 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/loop_room.h"
 #include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 
@@ -63,43 +64,56 @@ struct Lines {
         channels(last ? x[3] : x[1]),
         inner(last ? 1 : x[2] * x[3]) {}
   template <class T>
-  void Read(const T* x, int64_t line, double* to) const {
+  DYGRAPH_INLINE void Read(const T* x, int64_t line, double* to) const {
     const T* from = x + line / inner * channels * inner + line % inner;
     for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<double>(from[c * inner]);
   }
+  // Zeros where there is no x.
   template <class T>
-  void Write(const double* line_of, int64_t line, T* x) const {
+  DYGRAPH_INLINE void ReadOrZero(const T* x, int64_t line, double* to) const {
+    if (x) return Read(x, line, to);
+    for (int64_t c = 0; c < channels; ++c) to[c] = 0;
+  }
+  template <class T>
+  DYGRAPH_INLINE void Write(const double* line_of, int64_t line, T* x) const {
     T* to = x + line / inner * channels * inner + line % inner;
     for (int64_t c = 0; c < channels; ++c) to[c * inner] = static_cast<T>(line_of[c]);
   }
   // to[c] = sum of x over the n channels around c.
-  void Window(const double* x, int64_t n, double* to) const {
+  DYGRAPH_INLINE void Window(const double* x, int64_t n, double* to) const {
     for (int64_t c = 0; c < channels; ++c) {
       double sum = 0;
-      int64_t last = std::min(channels - 1, c + n / 2);
-      for (int64_t j = std::max<int64_t>(c - n / 2, 0); j <= last; ++j) sum += x[j];
+      int64_t last = c + n / 2 < channels ? c + n / 2 : channels - 1;
+      for (int64_t j = c < n / 2 ? 0 : c - n / 2; j <= last; ++j) sum += x[j];
       to[c] = sum;
     }
   }
   // body(line, room for `buffers` lines)
   template <class Body>
-  void ForEach(int buffers, int64_t n, const Body& body) const {
-    kernels::ParallelRows(outer * inner, channels * (n + 30), [&](int64_t begin, int64_t end) {
-      std::vector<double> room(buffers * channels);
-      for (int64_t i = begin; i < end; ++i) body(i, room.data());
-    });
+  void ForEach(int buffers, int64_t n, Body body) const {
+    kernels::ForEachWithRoom<double>(outer * inner, buffers * channels, body,
+                                     std::max<int64_t>(channels * (n + 30), 1));
   }
 };
 
-// mid and mid^-beta of a line x.
+// The attributes as numbers of T.
+struct Numbers {
+  int64_t n;
+  double k, alpha, beta;
+};
 template <class T>
-void Powers(const Lines& l, const double* x, const LrnAttrs& a, double* mid, double* power) {
-  const double k = NumberFor<T>(a.k), alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
+Numbers NumbersOf(const LrnAttrs& a) {
+  return {a.n, NumberFor<T>(a.k), NumberFor<T>(a.alpha), NumberFor<T>(a.beta)};
+}
+
+// mid and mid^-beta of a line x.
+DYGRAPH_INLINE void Powers(const Lines& l, const double* x, const Numbers& a, double* mid,
+                           double* power) {
   for (int64_t c = 0; c < l.channels; ++c) power[c] = x[c] * x[c];
   l.Window(power, a.n, mid);
   for (int64_t c = 0; c < l.channels; ++c) {
-    mid[c] = k + alpha * mid[c];
-    power[c] = std::pow(mid[c], -beta);
+    mid[c] = a.k + a.alpha * mid[c];
+    power[c] = std::pow(mid[c], -a.beta);
   }
 }
 
@@ -112,10 +126,12 @@ struct LrnKernel {
     T* out = ctx.Out(kOut).mutable_data<T>();
     Tensor* mid_out = ctx.OutOrNull(kMidOut);
     T* mids = mid_out ? mid_out->mutable_data<T>() : nullptr;
-    l.ForEach(3, a.n, [&](int64_t i, double* v) {
+    const T* from = x.data<T>();
+    const Numbers numbers = NumbersOf<T>(a);
+    l.ForEach(3, a.n, [=] DYGRAPH_FN(int64_t i, double* v) {
       double *mid = v + l.channels, *power = mid + l.channels;
-      l.Read(x.data<T>(), i, v);
-      Powers<T>(l, v, a, mid, power);
+      l.Read(from, i, v);
+      Powers(l, v, numbers, mid, power);
       if (mids) l.Write(mid, i, mids);
       for (int64_t c = 0; c < l.channels; ++c) v[c] *= power[c];
       l.Write(v, i, out);
@@ -149,18 +165,21 @@ struct LrnGradKernel {
     const Tensor &x = ctx.In(kX), *g = ctx.InOrNull(kOutGrad), *mid_grad = ctx.InOrNull(kMidGrad);
     Lines l(x.dims(), a.channels_last());
     T* out = ctx.Out(kXGrad).mutable_data<T>();
-    double alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
-    l.ForEach(6, a.n, [&](int64_t i, double* v) {
+    const T *from = x.data<T>(), *gs = g ? g->data<T>() : nullptr,
+            *mid_gs = mid_grad ? mid_grad->data<T>() : nullptr;
+    const Numbers numbers = NumbersOf<T>(a);
+    l.ForEach(6, a.n, [=] DYGRAPH_FN(int64_t i, double* v) {
+      const double alpha = numbers.alpha, beta = numbers.beta;
       int64_t n = l.channels;
       double *gv = v + n, *mid = gv + n, *power = mid + n, *inner = power + n, *sum = inner + n;
-      l.Read(x.data<T>(), i, v);
-      if (g) l.Read(g->data<T>(), i, gv);
-      Powers<T>(l, v, a, mid, power);
-      if (mid_grad) l.Read(mid_grad->data<T>(), i, inner);
+      l.Read(from, i, v);
+      l.ReadOrZero(gs, i, gv);
+      Powers(l, v, numbers, mid, power);
+      l.ReadOrZero(mid_gs, i, inner);
       for (int64_t c = 0; c < n; ++c) {
-        inner[c] = (mid_grad ? inner[c] : 0.0) - beta * gv[c] * v[c] * power[c] / mid[c];
+        inner[c] = inner[c] - beta * gv[c] * v[c] * power[c] / mid[c];
       }
-      l.Window(inner, a.n, sum);
+      l.Window(inner, numbers.n, sum);
       for (int64_t c = 0; c < n; ++c) v[c] = gv[c] * power[c] + 2 * alpha * v[c] * sum[c];
       l.Write(v, i, out);
     });
@@ -235,44 +254,47 @@ struct LrnGradGradKernel {
     Lines l(x.dims(), a.channels_last());
     Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kOutGradResult),
            *to_mid = ctx.OutOrNull(kMidGradResult);
-    double alpha = NumberFor<T>(a.alpha), beta = NumberFor<T>(a.beta);
-    double f = 2 * alpha * beta;
-    l.ForEach(11, a.n, [&](int64_t i, double* xv) {
+    const T *from = x.data<T>(), *along = vs.data<T>(), *gs = g ? g->data<T>() : nullptr,
+            *mid_gs = mid_grad ? mid_grad->data<T>() : nullptr;
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr,
+      *dmid = to_mid ? to_mid->mutable_data<T>() : nullptr;
+    const Numbers numbers = NumbersOf<T>(a);
+    l.ForEach(11, a.n, [=] DYGRAPH_FN(int64_t i, double* xv) {
+      const double alpha = numbers.alpha, beta = numbers.beta, f = 2 * alpha * beta;
+      const int64_t window = numbers.n;
       int64_t n = l.channels;
       double *gv = xv + n, *v = gv + n, *mid = v + n, *p = mid + n, *t = p + n, *vx = t + n,
              *gx = vx + n, *vg = gx + n, *agx = vg + n, *sm = agx + n;
-      l.Read(x.data<T>(), i, xv);
-      if (g) l.Read(g->data<T>(), i, gv);
-      l.Read(vs.data<T>(), i, v);
-      Powers<T>(l, xv, a, mid, p);
+      l.Read(from, i, xv);
+      l.ReadOrZero(gs, i, gv);
+      l.Read(along, i, v);
+      Powers(l, xv, numbers, mid, p);
       for (int64_t c = 0; c < n; ++c) t[c] = v[c] * xv[c];
-      l.Window(t, a.n, vx);
-      if (to_mid) {
+      l.Window(t, window, vx);
+      if (dmid) {
         for (int64_t c = 0; c < n; ++c) t[c] = 2 * alpha * vx[c];
-        l.Write(t, i, to_mid->mutable_data<T>());
+        l.Write(t, i, dmid);
       }
-      if (to_g) {
+      if (dg) {
         for (int64_t c = 0; c < n; ++c) t[c] = v[c] * p[c] - f * vx[c] * xv[c] * p[c] / mid[c];
-        l.Write(t, i, to_g->mutable_data<T>());
+        l.Write(t, i, dg);
       }
-      if (!to_x) return;
+      if (!dx) return;
       for (int64_t c = 0; c < n; ++c) t[c] = gv[c] * xv[c] * p[c] / mid[c];
-      l.Window(t, a.n, gx);
+      l.Window(t, window, gx);
       for (int64_t c = 0; c < n; ++c) t[c] = v[c] * gv[c] * p[c] / mid[c];
-      l.Window(t, a.n, vg);
+      l.Window(t, window, vg);
       for (int64_t c = 0; c < n; ++c) t[c] = vx[c] * gv[c] * xv[c] * p[c] / (mid[c] * mid[c]);
-      l.Window(t, a.n, agx);
-      if (mid_grad) {
-        l.Read(mid_grad->data<T>(), i, t);
-        l.Window(t, a.n, sm);
-      }
+      l.Window(t, window, agx);
+      l.ReadOrZero(mid_gs, i, t);
+      l.Window(t, window, sm);
       double curve = f * (beta + 1) * 2 * alpha;
       for (int64_t c = 0; c < n; ++c) {
         t[c] = curve * xv[c] * agx[c] -
                f * (xv[c] * vg[c] + v[c] * gx[c] + vx[c] * gv[c] * p[c] / mid[c]) +
                2 * alpha * v[c] * sm[c];
       }
-      l.Write(t, i, to_x->mutable_data<T>());
+      l.Write(t, i, dx);
     });
   }
 };
@@ -280,11 +302,11 @@ struct LrnGradGradKernel {
 using grad_grad::LrnThird;
 
 REGISTER_OPERATOR(lrn, DefineLrn);
-REGISTER_CPU_KERNEL(lrn, LrnKernel, float, double);
+REGISTER_KERNELS(lrn, LrnKernel, float, double);
 REGISTER_OPERATOR(lrn_grad, grad::DefineLrnGrad);
-REGISTER_CPU_KERNEL(lrn_grad, grad::LrnGradKernel, float, double);
+REGISTER_KERNELS(lrn_grad, grad::LrnGradKernel, float, double);
 REGISTER_OPERATOR(lrn_grad_grad, grad_grad::DefineLrnGradGrad);
-REGISTER_CPU_KERNEL(lrn_grad_grad, grad_grad::LrnGradGradKernel, float, double);
+REGISTER_KERNELS(lrn_grad_grad, grad_grad::LrnGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(lrn_grad_grad, LrnThird);
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/elementwise.h"
 #include "kernels/row_norm.h"
 #include "op/gradient_call.h"
 #include "operators/channels.h"
@@ -59,34 +60,52 @@ inline int64_t Product(const Dims& d, int begin, int end) {
 template <class T>
 class Param {
  public:
-  Param(const Tensor* t, int64_t n, T value) {
-    if (!t) filled_.assign(n, value);
-    data_ = t ? t->data<T>() : filled_.data();
+  Param(Place place, const Tensor* t, int64_t n, T value)
+      : filled_(place, t ? 0 : static_cast<size_t>(n) * sizeof(T)),
+        data_(t ? t->data<T>() : filled_.template as<T>()) {
+    if (!t) kernels::Fill(filled_.template as<T>(), n, value);
   }
   const T* data() const { return data_; }
 
  private:
-  std::vector<T> filled_;
+  Scratch filled_;
   const T* data_;
 };
 
 template <class T>
 void Zero(Tensor* t) {
-  if (t) std::fill_n(t->mutable_data<T>(), t->numel(), T(0));
+  if (t) kernels::Fill(t->mutable_data<T>(), t->numel(), T(0));
 }
 template <class T>
 const T* DataOrNull(const Tensor* t) {
   return t ? t->data<T>() : nullptr;
 }
 
+// to = 1 / sqrt(variance + epsilon).
 template <class T>
-std::vector<T> Inverses(const T* variance, int64_t rows, bool inverse, double epsilon) {
-  std::vector<T> out(variance, variance + rows);
-  if (inverse) return out;
+void Invert(const T* variance, int64_t rows, double epsilon, T* to) {
   const double added = NumberFor<T>(epsilon);
-  for (T& v : out) v = static_cast<T>(1 / std::sqrt(static_cast<double>(v) + added));
-  return out;
+  kernels::MapPlain(variance, to, rows, [=] DYGRAPH_FN(T v) {
+    return static_cast<T>(1 / std::sqrt(static_cast<double>(v) + added));
+  });
 }
+
+// The inverse deviations of rows: `variance` itself where it holds them.
+template <class T>
+class Inverses {
+ public:
+  Inverses(Place place, const T* variance, int64_t rows, bool inverse, double epsilon)
+      : room_(place, inverse ? 0 : static_cast<size_t>(rows) * sizeof(T)), data_(variance) {
+    if (inverse) return;
+    Invert(variance, rows, epsilon, room_.template as<T>());
+    data_ = room_.template as<T>();
+  }
+  const T* data() const { return data_; }
+
+ private:
+  Scratch room_;
+  const T* data_;
+};
 
 template <class Norm>
 void InferShape(InferContext& ctx) {
@@ -131,17 +150,14 @@ struct Forward {
       if (given.numel() == 0) return;
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
       Tensor x = channels::Second(given, last);
-      Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1)),
-          bias(ctx.InOrNull(kBias), s.params(), T(0));
+      Param<T> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), T(1)),
+          bias(ctx.place(), ctx.InOrNull(kBias), s.params(), T(0));
       channels::Result<T> y(&ctx.Out(kY), last);
       Tensor *mean = ctx.OutOrNull(kMean), *variance = ctx.OutOrNull(kVariance);
       T* v = variance ? variance->mutable_data<T>() : nullptr;
       kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, NumberFor<T>(a.epsilon),
                           y.data(), mean ? mean->mutable_data<T>() : nullptr, v);
-      if (v && Norm::kInverse) {
-        std::vector<T> inverse = Inverses(v, s.rows, false, a.epsilon);
-        std::copy(inverse.begin(), inverse.end(), v);
-      }
+      if (v && Norm::kInverse) Invert(v, s.rows, a.epsilon, v);
       y.Finish();
     }
   };
@@ -192,9 +208,9 @@ struct Backward {
       }
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
       Tensor x = channels::Second(given, last), g = channels::Second(ctx.In(kYGrad), last);
-      Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1));
-      std::vector<T> inverse =
-          Inverses(ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse, a.epsilon);
+      Param<T> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), T(1));
+      Inverses<T> inverse(ctx.place(), ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse,
+                          a.epsilon);
       channels::Result<T> dx(ctx.OutOrNull(kXGrad), last);
       kernels::RowNormGrad<T>(x.data<T>(), g.data<T>(), scale.data(), ctx.In(kMean).data<T>(),
                               inverse.data(), s, dx.data(),
@@ -313,9 +329,9 @@ struct BackwardTwice {
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
       Tensor x = channels::Second(given, last), g = channels::Second(ctx.In(kYGrad), last), v;
       if (const Tensor* t = ctx.InOrNull(kV)) v = channels::Second(*t, last);
-      Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1));
-      std::vector<T> inverse =
-          Inverses(ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse, a.epsilon);
+      Param<T> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), T(1));
+      Inverses<T> inverse(ctx.place(), ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse,
+                          a.epsilon);
       channels::Result<T> to_x(ctx.OutOrNull(kXResult), last),
           to_g(ctx.OutOrNull(kYGradResult), last);
       kernels::RowNormGradGrad<T>(

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/elementwise.h"
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/norm/normalization.h"
@@ -143,20 +144,21 @@ struct RmsNormKernel {
     if (residual || bias || out) {
       sum.Allocate(given.dims(), given.dtype(), given.place());
       T* to = (out ? *out : sum).template mutable_data<T>();
-      std::copy_n(x, given.numel(), to);
+      ctx.device().CopyWithin(to, x, given.bytes());
       const T* from = to;
       if (residual) {
-        kernels::Zip(from, residual->data<T>(), to, given.numel(), [](T p, T q) { return p + q; });
+        kernels::Zip(from, residual->data<T>(), to, given.numel(), [] DYGRAPH_FN(T p, T q) { return p + q; });
       }
       if (bias) {
         const T* b = bias->data<T>();
-        for (int64_t r = 0; r < s.rows; ++r) {
-          for (int64_t j = 0; j < s.n; ++j) to[r * s.n + j] += b[j];
-        }
+        kernels::ForEachRowPlain(s.rows, s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          T* row = to + r * s.n;
+          team.Each(s.n, [=](int64_t j) { row[j] += b[j]; });
+        });
       }
       x = to;
     }
-    row_norm::Param<T> shift(ctx.InOrNull(kNormBias), s.n, T(0));
+    row_norm::Param<T> shift(ctx.place(), ctx.InOrNull(kNormBias), s.n, T(0));
     kernels::RowNorm<T>(x, ctx.In(kWeight).data<T>(), shift.data(), s, NumberFor<T>(a.epsilon),
                         ctx.Out(kOut).mutable_data<T>(), nullptr, nullptr);
   }
@@ -165,11 +167,14 @@ struct RmsNormKernel {
 // Means (zeros) and inverse deviations of the rows.
 template <class T>
 struct Stats {
-  std::vector<T> mean, inverse;
-  Stats(const Tensor& x, const kernels::RowNormShape& s, double epsilon) : mean(s.rows) {
-    std::vector<T> variance(s.rows);
-    kernels::RowMoments<T>(x.data<T>(), s, mean.data(), variance.data());
-    inverse = row_norm::Inverses(variance.data(), s.rows, false, epsilon);
+  Scratch room;
+  T *mean, *inverse;
+  Stats(const Tensor& x, const kernels::RowNormShape& s, double epsilon)
+      : room(x.place(), 2 * static_cast<size_t>(s.rows) * sizeof(T)),
+        mean(room.template as<T>()),
+        inverse(mean + s.rows) {
+    kernels::RowMoments<T>(x.data<T>(), s, mean, inverse);
+    row_norm::Invert(inverse, s.rows, epsilon, inverse);
   }
 };
 
@@ -217,8 +222,8 @@ struct RmsNormGradKernel {
     kernels::RowNormShape s = Rows(x.dims(), a);
     Stats<T> stats(x, s, a.epsilon);
     kernels::RowNormGrad<T>(
-        x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<T>(), stats.mean.data(),
-        stats.inverse.data(), s, dx ? dx->mutable_data<T>() : nullptr,
+        x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<T>(), stats.mean,
+        stats.inverse, s, dx ? dx->mutable_data<T>() : nullptr,
         dw ? dw->mutable_data<T>() : nullptr, db ? db->mutable_data<T>() : nullptr);
   }
 };
@@ -293,7 +298,7 @@ struct RmsNormGradGradKernel {
       return t ? t->mutable_data<T>() : nullptr;
     };
     kernels::RowNormGradGrad<T>(
-        {in(kX), in(kOutGrad), in(kWeight), stats.mean.data(), stats.inverse.data(), in(kV),
+        {in(kX), in(kOutGrad), in(kWeight), stats.mean, stats.inverse, in(kV),
          in(kVWeight), in(kVBias), out(kXResult), out(kWeightResult), out(kOutGradResult)},
         s);
   }
@@ -303,11 +308,11 @@ using grad_grad::RmsNormThird;
 
 REGISTER_GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
 REGISTER_OPERATOR(rms_norm, DefineRmsNorm);
-REGISTER_CPU_KERNEL(rms_norm, RmsNormKernel, float, double);
+REGISTER_KERNELS(rms_norm, RmsNormKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad, grad::DefineRmsNormGrad);
-REGISTER_CPU_KERNEL(rms_norm_grad, grad::RmsNormGradKernel, float, double);
+REGISTER_KERNELS(rms_norm_grad, grad::RmsNormGradKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad_grad, grad_grad::DefineRmsNormGradGrad);
-REGISTER_CPU_KERNEL(rms_norm_grad_grad, grad_grad::RmsNormGradGradKernel, float, double);
+REGISTER_KERNELS(rms_norm_grad_grad, grad_grad::RmsNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(rms_norm_grad_grad, RmsNormThird);
 
 }  // namespace

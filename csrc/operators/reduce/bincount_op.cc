@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "operators/arguments.h"
-#include "platform/interrupt.h"
+#include "operators/reduce/bins.h"
 
 namespace dygraph {
 namespace {
@@ -59,12 +59,7 @@ struct BincountKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), *weights = ctx.InOrNull(kWeights);
     const T* v = x.data<T>();
-    using U = std::make_unsigned_t<T>;
-    U greatest = 0;  // a negative number is greater than all others
-    for (int64_t i = 0; i < x.numel(); ++i) greatest = std::max(greatest, static_cast<U>(v[i]));
-    const T most = x.numel() == 0 ? T(-1) : static_cast<T>(greatest);
-    ENFORCE(most >= 0 || x.numel() == 0, InvalidArgument, "X must hold numbers of at least 0, got ",
-            *std::min_element(v, v + x.numel()));
+    const T most = bins::Greatest(ctx, v, x.numel());
     ENFORCE(static_cast<int64_t>(most) < INT64_MAX, OutOfRange, "X must be less than ", INT64_MAX,
             ", got ", most);
     const int64_t size =
@@ -72,7 +67,7 @@ struct BincountKernel {
     Tensor& out = ctx.Out(kOut);
     if (!weights) {
       out.Allocate({size}, DType::kInt64, ctx.place());
-      return Count(v, x.numel(), out.mutable_data<int64_t>(), size, [](int64_t) { return 1; });
+      return bins::Count(v, x.numel(), out.mutable_data<int64_t>(), size);
     }
     VisitDType(weights->dtype(), [&](auto tag) {
       using W = typename decltype(tag)::type;
@@ -89,21 +84,12 @@ struct BincountKernel {
                     Tensor* out) {
     out->Allocate({size}, std::is_same_v<S, float> ? DType::kFloat32 : DType::kFloat64,
                   ctx.place());
-    const W* w = weights.data<W>();
-    Count(v, weights.numel(), out->mutable_data<S>(), size,
-          [=](int64_t i) { return static_cast<S>(w[i]); });
-  }
-  template <class S, class F>
-  static void Count(const T* v, int64_t n, S* to, int64_t size, const F& weight) {
-    std::fill(to, to + size, S(0));
-    InPieces(n, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[v[i]] += weight(i);
-    });
+    bins::Weigh(v, weights.data<W>(), weights.numel(), out->mutable_data<S>(), size);
   }
 };
 
 REGISTER_OPERATOR(bincount, DefineBincount);
-REGISTER_CPU_KERNEL(bincount, BincountKernel, int32_t, int64_t);
+REGISTER_KERNELS(bincount, BincountKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

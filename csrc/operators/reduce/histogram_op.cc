@@ -1,8 +1,11 @@
-#include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "op/op_registry.h"
-#include "platform/interrupt.h"
+#include "kernels/add_at.h"
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
+#include "kernels/value_check.h"
+#include "op/index_guard.h"
 
 namespace dygraph {
 namespace {
@@ -37,6 +40,15 @@ void DefineHistogram(OpDef& op) {
       .NoGrad();
 }
 
+// The edges of all bins; the sum of two ranges holds both.
+template <class F>
+struct Range {
+  F least, most;
+  DYGRAPH_INLINE Range operator+(Range b) const {
+    return {b.least < least ? b.least : least, b.most > most ? b.most : most};
+  }
+};
+
 template <class T>
 struct HistogramKernel {
   static void Compute(KernelContext& ctx) {
@@ -45,34 +57,45 @@ struct HistogramKernel {
     const Tensor& x = ctx.In(kX);
     const T* v = x.data<T>();
     const int64_t n = x.numel(), bins = a.bins;
-    F least = static_cast<F>(a.min), most = static_cast<F>(a.max);
-    if (least == most && n > 0) {
-      auto [low, high] = std::minmax_element(v, v + n);
-      least = static_cast<F>(*low), most = static_cast<F>(*high);
-      for (int64_t i = 0; i < n; ++i) {
-        ENFORCE(std::isfinite(static_cast<F>(v[i])), InvalidArgument,
-                "X must be finite where min and max are equal, got ", v[i], ". Give min and max");
-      }
+    const F given_least = static_cast<F>(a.min), given_most = static_cast<F>(a.max);
+    const bool of_x = given_least == given_most && n > 0;
+    Scratch room = ctx.Workspace(sizeof(Range<F>));
+    Range<F>* range = room.as<Range<F>>();
+    if (of_x) {
+      kernels::CheckEach(
+          v, n, [] DYGRAPH_FN(T x) { return std::isfinite(static_cast<F>(x)); },
+          "X must be finite where min and max are equal, got %. Give min and max");
     }
-    if (least == most) least -= F(1), most += F(1);
-    ENFORCE(least < most && std::isfinite(most - least), InvalidArgument,
-            "the range of the bins must be finite, got ", least, " to ", most,
-            ". Convert X with astype('float64')");
+    const Range<F> given{given_least, given_most};
+    const F inf = std::numeric_limits<F>::infinity();
+    kernels::FoldAll(
+        of_x ? n : 0, Range<F>{inf, -inf},
+        [=] DYGRAPH_FN(int64_t i) {
+          return Range<F>{static_cast<F>(v[i]), static_cast<F>(v[i])};
+        },
+        kernels::Sum(), [=] DYGRAPH_FN(Range<F> found) {
+          *range = of_x ? found : given;
+          if (range->least == range->most) range->least -= F(1), range->most += F(1);
+        });
+    CheckEach(1, [=](int64_t) {
+      ENFORCE(range->least < range->most && std::isfinite(range->most - range->least),
+              InvalidArgument, "the range of the bins must be finite, got ", range->least, " to ",
+              range->most, ". Convert X with astype('float64')");
+    });
     int64_t* to = ctx.Out(kOut).mutable_data<int64_t>();
-    std::fill(to, to + bins, int64_t{0});
-    const F width = most - least, count = static_cast<F>(bins);
-    InPieces(n, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const F value = static_cast<F>(v[i]);
-        if (!(value >= least && value <= most)) continue;
-        ++to[std::min(static_cast<int64_t>((value - least) * count / width), bins - 1)];
-      }
+    kernels::Fill(to, bins, int64_t{0});
+    kernels::ForEachAdding(n, [=] DYGRAPH_FN(int64_t i) {
+      const F value = static_cast<F>(v[i]), least = range->least, most = range->most;
+      if (!(value >= least && value <= most)) return;
+      const F width = most - least, count = static_cast<F>(bins);
+      const int64_t bin = static_cast<int64_t>((value - least) * count / width);
+      kernels::AddAt(to + (bin < bins ? bin : bins - 1), int64_t{1});
     });
   }
 };
 
 REGISTER_OPERATOR(histogram, DefineHistogram);
-REGISTER_CPU_KERNEL(histogram, HistogramKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(histogram, HistogramKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -53,27 +53,6 @@ void DefineUniqueConsecutive(OpDef& op) {
 }
 
 template <class T>
-bool Same(T a, T b) {
-  return a == b || (a != a && b != b);
-}
-
-// Of single elements, where neither Index nor Counts is asked for.
-template <class T>
-void Keep(const T* x, int64_t n, const KernelContext& ctx, Tensor* out) {
-  Scratch room(CPUPlace(), static_cast<size_t>(n) * sizeof(T));
-  T* to = room.as<T>();
-  int64_t count = 0;
-  InPieces(n, sorting::kPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {  // what is not new is written over
-      to[count] = x[i];
-      count += i == 0 || !Same(x[i - 1], x[i]);
-    }
-  });
-  out->Allocate({count}, out->dtype(), ctx.place());
-  std::copy_n(to, count, out->mutable_data<T>());
-}
-
-template <class T>
 struct UniqueConsecutiveKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
@@ -87,42 +66,17 @@ struct UniqueConsecutiveKernel {
     }
     const T* from = x.data<T>();
     if ((axis < 0 || x.rank() == 1) && !ctx.OutOrNull(kIndex) && !ctx.OutOrNull(kCounts))
-      return Keep(from, n, ctx, &ctx.Out(kOut));
-    auto same = [=](int64_t i) {  // as slice i - 1
-      for (int64_t o = 0; o < outer; ++o) {
-        const T* at = from + (o * n + i) * inner;
-        for (int64_t k = 0; k < inner; ++k) {
-          if (!Same(at[k - inner], at[k])) return false;
-        }
-      }
-      return true;
-    };
-    Groups groups;
-    groups.first.resize(n);
-    int64_t count = 0;
-    InPieces(n, sorting::kPiece, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        groups.first[count] = i;
-        count += i == 0 || !same(i);
-      }
-    });
-    groups.first.resize(count);
+      return KeepChanges(from, n, &ctx.Out(kOut));
+    const Groups groups =
+        Consecutive(from, outer, n, inner, ctx.OutOrNull(kIndex), ctx.OutOrNull(kCounts));
     WriteFirst<T>(ctx, kOut, x, groups, axis);
-    if (ctx.OutOrNull(kIndex)) {
-      for (int64_t g = 0; g < count; ++g)
-        groups.index.resize(g + 1 < count ? groups.first[g + 1] : n, g);
-      Write(ctx, kIndex, groups.index, a.dtype);
-    }
-    if (ctx.OutOrNull(kCounts)) {
-      for (int64_t g = 0; g < count; ++g)
-        groups.counts.push_back((g + 1 < count ? groups.first[g + 1] : n) - groups.first[g]);
-      Write(ctx, kCounts, groups.counts, a.dtype);
-    }
+    Write(ctx, kIndex, groups.index, a.dtype);
+    Write(ctx, kCounts, groups.counts, a.dtype);
   }
 };
 
 REGISTER_OPERATOR(unique_consecutive, DefineUniqueConsecutive);
-REGISTER_CPU_KERNEL(unique_consecutive, UniqueConsecutiveKernel, bool, int32_t, int64_t, float,
+REGISTER_KERNELS(unique_consecutive, UniqueConsecutiveKernel, bool, int32_t, int64_t, float,
                     double);
 
 }  // namespace
