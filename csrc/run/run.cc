@@ -211,8 +211,10 @@ void RunUnwatched(Call& call) {
   bool ragged = false;
   if (__builtin_expect(IsUsual(call, &dtype, &place, &elements, &ragged), 1)) {
     const Kernel& kernel = *Choose(call, place, dtype);
-    if (__builtin_expect(
-            kernel.key.layout != KernelLayout::kNHWC && kernel.key.device == place.kind, 1))
+    if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC &&
+                             kernel.key.device == place.kind &&
+                             (place == CPUPlace() || !ReadsOnHost(*call.op)),
+                         1))
       return Compute(call, kernel, place, dtype, Layout::kPlain, elements, ragged);
   }
   RunUnusual(call);

@@ -4,8 +4,16 @@
 
 namespace dygraph {
 
+bool ReadsOnHost(const OpInfo& op) {
+  for (const SlotInfo& slot : op.inputs) {
+    if (slot.on_host()) return true;
+  }
+  return false;
+}
+
 Layout TransformedInputs::Apply(Call& call, const Kernel& kernel, Place place) {
-  bool fits = kernel.key.layout != KernelLayout::kNHWC;
+  bool fits =
+      kernel.key.layout != KernelLayout::kNHWC && (place == CPUPlace() || !ReadsOnHost(*call.op));
   for (const Value* v : call.in.flat()) {
     if (!v) continue;
     if (v->is_tensor()) {
@@ -37,8 +45,7 @@ Layout TransformedInputs::ApplySlow(Call& call, const Kernel& kernel, Place plac
     while (call.in.begin_of(of) + call.in.count(of) <= static_cast<int>(i)) ++of;
     if (!flat[i] || flat[i]->empty()) continue;
     const Place where = op.inputs[of].on_host() ? CPUPlace() : place;
-    if (flat[i]->place() != where)
-      Replace(call, static_cast<int>(i), CopyTo(*flat[i], where));
+    if (flat[i]->place() != where) Replace(call, static_cast<int>(i), CopyTo(*flat[i], where));
     if (!flat[i]->is_tensor()) continue;
     const Tensor& t = flat[i]->tensor();
     if (t.layout() == Layout::kNHWC && !ordered) ordered = &t;

@@ -6,6 +6,9 @@
 
 namespace dygraph {
 
+// Whether the host reads some inputs, wherever the others lie.
+bool ReadsOnHost(const OpInfo& op);
+
 class TransformedInputs {
  public:
   // Replaces inputs of `call` that do not fit; gives the order the outputs take.
