@@ -65,10 +65,13 @@ const Cudnn& TheCudnn() {
     dnn.ConvSetGroups = find("cudnnSetConvolutionGroupCount");
     dnn.ConvDestroy = find("cudnnDestroyConvolutionDescriptor");
     dnn.ForwardAlgos = find("cudnnGetConvolutionForwardAlgorithm_v7");
+    dnn.ForwardWorkspace = find("cudnnGetConvolutionForwardWorkspaceSize");
     dnn.Forward = find("cudnnConvolutionForward");
     dnn.DataAlgos = find("cudnnGetConvolutionBackwardDataAlgorithm_v7");
+    dnn.DataWorkspace = find("cudnnGetConvolutionBackwardDataWorkspaceSize");
     dnn.Data = find("cudnnConvolutionBackwardData");
     dnn.FilterAlgos = find("cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+    dnn.FilterWorkspace = find("cudnnGetConvolutionBackwardFilterWorkspaceSize");
     dnn.Filter = find("cudnnConvolutionBackwardFilter");
     return dnn;
   }();

@@ -26,7 +26,14 @@ class Symbol {
 void* OpenLibrary(const char* file, const char* fix);
 Symbol FindSymbol(void* library, const char* name);  // raises NotFound
 
-enum DataType : int { kReal32 = 0, kReal64 = 1, kReal16 = 2, kComplex32 = 4, kComplex64 = 5, kBrain16 = 14 };
+enum DataType : int {
+  kReal32 = 0,
+  kReal64 = 1,
+  kReal16 = 2,
+  kComplex32 = 4,
+  kComplex64 = 5,
+  kBrain16 = 14
+};
 
 // cuBLASLt's C interface.
 struct CublasLt {
@@ -49,7 +56,12 @@ struct CublasLt {
   enum PreferenceAttribute : int { kMostWorkspace = 1 };
   enum Compute : int { k32F = 68, k64F = 70, k32FFastTF32 = 77 };
   enum Epilogue : int {
-    kPlain = 1, kRelu = 2, kAddBias = 4, kReluBias = 6, kGelu = 32, kGeluBias = 36
+    kPlain = 1,
+    kRelu = 2,
+    kAddBias = 4,
+    kReluBias = 6,
+    kGelu = 32,
+    kGeluBias = 36
   };
 
   int (*Create)(Handle*);
@@ -105,14 +117,17 @@ struct Cudnn {
 
   int (*ForwardAlgos)(Handle, Desc x, Desc w, Desc conv, Desc y, int asked, int* found,
                       Performance*);
+  int (*ForwardWorkspace)(Handle, Desc x, Desc w, Desc conv, Desc y, int algo, size_t* bytes);
   int (*Forward)(Handle, const void* alpha, Desc, const void* x, Desc, const void* w, Desc conv,
                  int algo, void* workspace, size_t bytes, const void* beta, Desc, void* y);
   int (*DataAlgos)(Handle, Desc w, Desc dy, Desc conv, Desc dx, int asked, int* found,
                    Performance*);
+  int (*DataWorkspace)(Handle, Desc w, Desc dy, Desc conv, Desc dx, int algo, size_t* bytes);
   int (*Data)(Handle, const void* alpha, Desc, const void* w, Desc, const void* dy, Desc conv,
               int algo, void* workspace, size_t bytes, const void* beta, Desc, void* dx);
   int (*FilterAlgos)(Handle, Desc x, Desc dy, Desc conv, Desc dw, int asked, int* found,
                      Performance*);
+  int (*FilterWorkspace)(Handle, Desc x, Desc dy, Desc conv, Desc dw, int algo, size_t* bytes);
   int (*Filter)(Handle, const void* alpha, Desc, const void* x, Desc, const void* dy, Desc conv,
                 int algo, void* workspace, size_t bytes, const void* beta, Desc, void* dw);
 };

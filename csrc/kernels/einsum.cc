@@ -94,8 +94,7 @@ class Contraction {
     if (y.numel() == 0) return {out, y};
     if (summed.empty()) {
       Broadcast(y.dims(), a.value.data<T>(), StridesOver(a, out), b.value.data<T>(),
-                StridesOver(b, out), to,
-                [] DYGRAPH_FN(T u, T v) { return u * v; });
+                StridesOver(b, out), to, [] DYGRAPH_FN(T u, T v) { return u * v; });
       return {out, y};
     }
     int64_t m = Numel(DimsOf(left)), n = Numel(DimsOf(right)), k = Numel(DimsOf(summed));

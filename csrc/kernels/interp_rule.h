@@ -91,8 +91,8 @@ struct CubicRule {
   }
   DYGRAPH_INLINE CubicSpot At(int64_t o) const {
     const double at = Place(o), low = std::floor(at), part = at - low;
-    return {static_cast<int64_t>(low), in, {Far(part + 1), Near(part), Near(1 - part),
-                                            Far(2 - part)}};
+    return {
+        static_cast<int64_t>(low), in, {Far(part + 1), Near(part), Near(1 - part), Far(2 - part)}};
   }
 
  private:

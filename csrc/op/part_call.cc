@@ -98,8 +98,7 @@ void PartCall::Run() {
     kernel->run(part);
     for (Value* out : call_.out.flat()) {
       if (!out || !out->is_tensor() || !out->tensor().has_data()) continue;
-      if (out->tensor().place() != ctx_.place())
-        *out = Value(CopyTo(out->tensor(), ctx_.place()));
+      if (out->tensor().place() != ctx_.place()) *out = Value(CopyTo(out->tensor(), ctx_.place()));
     }
   } catch (...) {
     RethrowFor(op);

@@ -41,13 +41,13 @@ class LeNet(nn.Layer):
         self.pool1 = nn.Pool2D(2, "max", 2)
         self.conv2 = nn.Conv2D(6, 16, 5, act="relu")
         self.pool2 = nn.Pool2D(2, "avg", 2)
-        self.dense1 = nn.Linear(64, 24, act="relu")
+        self.dense1 = nn.Linear(16, 24, act="relu")
         self.dense2 = nn.Linear(24, 10)
 
     def forward(self, x):
         x = self.pool1(self.conv1(x))
         x = self.pool2(self.conv2(x))
-        return self.dense2(self.dense1(dygraph.reshape(x, [len(x), 64])))
+        return self.dense2(self.dense1(dygraph.reshape(x, [len(x), 16])))
 
 
 class Block(nn.Layer):

@@ -1,9 +1,8 @@
-#include "kernels/attention.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "cuda/scratch.h"
+#include "kernels/attention.h"
 #include "kernels/broadcast.h"
 #include "kernels/loops.h"
 #include "kernels/math.h"
@@ -14,7 +13,7 @@
 namespace dygraph::kernels {
 namespace {
 
-constexpr double kHidden = -1e30;       // of a mask: at most this is not seen
+constexpr double kHidden = -1e30;          // of a mask: at most this is not seen
 constexpr int64_t kMostBytes = 256 << 20;  // of scores at a time, where one batch needs no more
 
 // The matrices of the batches [first, ...).
@@ -100,8 +99,7 @@ struct Rows {
   // What dropout multiplies a weight with: the bits of the generator are those of the host.
   DYGRAPH_INLINE T Keep(int64_t r, int64_t j) const {
     if (!drops) return T(1);
-    const auto i =
-        static_cast<uint64_t>(drawn_before + (first_head * queries + r) * keys + j);
+    const auto i = static_cast<uint64_t>(drawn_before + (first_head * queries + r) * keys + j);
     const uint64_t block = i / 64 * 16 + i % 16, seed = static_cast<uint64_t>(drawn[0]),
                    stream = static_cast<uint64_t>(drawn[1]);
     uint32_t w[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
@@ -187,8 +185,8 @@ void AddToMask(const Attention<T>& a, const T* d_scores, T* to) {
 template <class T, class F>
 void EachPart(const Attention<T>& a, int buffers, const F& f) {
   const int64_t batches = a.heads / a.q.side_by_side;
-  const int64_t bytes = a.q.side_by_side * a.queries * a.keys * buffers *
-                        static_cast<int64_t>(sizeof(T));
+  const int64_t bytes =
+      a.q.side_by_side * a.queries * a.keys * buffers * static_cast<int64_t>(sizeof(T));
   const int64_t fitting = std::max<int64_t>(kMostBytes / std::max<int64_t>(bytes, 1), 1);
   const int64_t step = buffers == 0 ? batches : fitting;
   for (int64_t b = 0; b < batches; b += step) f(b, std::min(step, batches - b));
@@ -223,31 +221,37 @@ void Attention<T>::Forward(Heads<T> out, T* log_total) const {
 template <class T>
 void Attention<T>::Backward(const T* log_total, Heads<const T> d_out, const Gradients& to) const {
   const bool wanted = to.q.data || to.k.data || to.mask;
-  EachPart(*this, to.mask ? 0 : wanted ? 2 : 1, [&](int64_t b, int64_t batches) {
-    const int64_t first = b * q.side_by_side, count = batches * q.side_by_side * queries;
-    cuda::Workspace<T> p_room(count * keys), d_room(wanted ? count * keys : 0);
-    const Heads<T> p = ScoresOf(p_room.data(), *this), d = ScoresOf(d_room.data(), *this);
-    const Heads<const T> dy = Batches(d_out, b);
-    Products(batches, false, true, queries, keys, width, scale, Batches(q, b), Batches(k, b), p);
-    if (wanted) {
-      Products(batches, false, true, queries, keys, value_width, T(1), dy, Batches(v, b), d);
-    }
-    SoftmaxBackward(Rows<T>(*this, first), count, log_total + first * queries, p.data,
-                    wanted ? d.data : nullptr);
-    if (to.v.data) {
-      Products(batches, true, false, keys, value_width, queries, T(1), Read(p), dy,
-               Batches(to.v, b));
-    }
-    if (to.q.data) {
-      Products(batches, false, false, queries, width, keys, scale, Read(d), Batches(k, b),
-               Batches(to.q, b));
-    }
-    if (to.k.data) {
-      Products(batches, true, false, keys, width, queries, scale, Read(d), Batches(q, b),
-               Batches(to.k, b));
-    }
-    if (to.mask) AddToMask(*this, d.data, to.mask);
-  });
+  EachPart(*this,
+           to.mask  ? 0
+           : wanted ? 2
+                    : 1,
+           [&](int64_t b, int64_t batches) {
+             const int64_t first = b * q.side_by_side, count = batches * q.side_by_side * queries;
+             cuda::Workspace<T> p_room(count * keys), d_room(wanted ? count * keys : 0);
+             const Heads<T> p = ScoresOf(p_room.data(), *this), d = ScoresOf(d_room.data(), *this);
+             const Heads<const T> dy = Batches(d_out, b);
+             Products(batches, false, true, queries, keys, width, scale, Batches(q, b),
+                      Batches(k, b), p);
+             if (wanted) {
+               Products(batches, false, true, queries, keys, value_width, T(1), dy, Batches(v, b),
+                        d);
+             }
+             SoftmaxBackward(Rows<T>(*this, first), count, log_total + first * queries, p.data,
+                             wanted ? d.data : nullptr);
+             if (to.v.data) {
+               Products(batches, true, false, keys, value_width, queries, T(1), Read(p), dy,
+                        Batches(to.v, b));
+             }
+             if (to.q.data) {
+               Products(batches, false, false, queries, width, keys, scale, Read(d), Batches(k, b),
+                        Batches(to.q, b));
+             }
+             if (to.k.data) {
+               Products(batches, true, false, keys, width, queries, scale, Read(d), Batches(q, b),
+                        Batches(to.k, b));
+             }
+             if (to.mask) AddToMask(*this, d.data, to.mask);
+           });
 }
 
 template struct Attention<float>;

@@ -1,6 +1,4 @@
 // Convolutions by cuDNN. Descriptors and the algorithm of a convolution are kept by its sizes.
-#include "kernels/conv.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -12,6 +10,7 @@
 #include "cuda/libraries_cuda.h"
 #include "cuda/plan_cache.h"
 #include "cuda/scratch.h"
+#include "kernels/conv.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/reduce.h"
@@ -152,17 +151,28 @@ std::vector<Cudnn::Performance> Algorithms(Pass pass, const Plan& plan) {
   return list;
 }
 
+// What the pass needs with an algorithm; false where it cannot serve.
+bool WorkspaceOf(Pass pass, const Plan& plan, int algo, size_t* bytes) {
+  const Cudnn& dnn = cuda::TheCudnn();
+  const Handle handle;
+  if (pass == kForward)
+    return dnn.ForwardWorkspace(handle.get(), plan.x, plan.w, plan.conv, plan.y, algo, bytes) == 0;
+  if (pass == kData)
+    return dnn.DataWorkspace(handle.get(), plan.w, plan.y, plan.conv, plan.x, algo, bytes) == 0;
+  return dnn.FilterWorkspace(handle.get(), plan.x, plan.y, plan.conv, plan.w, algo, bytes) == 0;
+}
+
 // Milliseconds of the pass; infinite where it fails.
 template <class T>
-float TimeOf(Pass pass, const Plan& plan, const Cudnn::Performance& p, const Arrays& at) {
+float TimeOf(Pass pass, const Plan& plan, int algo, size_t bytes, const Arrays& at) {
   constexpr int kTimes = 3;
-  cuda::Workspace<char> workspace(static_cast<int64_t>(p.memory));
+  cuda::Workspace<char> workspace(static_cast<int64_t>(bytes));
   cudaEvent_t begin, end;
   cuda::Check(cudaEventCreate(&begin), "an event");
   cuda::Check(cudaEventCreate(&end), "an event");
   bool good = true;
   for (int i = 0; i <= kTimes && good; ++i) {
-    good = Compute<T>(pass, plan, p.algo, workspace.data(), p.memory, at) == 0;
+    good = Compute<T>(pass, plan, algo, workspace.data(), bytes, at) == 0;
     if (i == 0) cuda::Check(cudaEventRecord(begin, cuda::CurrentStream()), "an event");
   }
   cuda::Check(cudaEventRecord(end, cuda::CurrentStream()), "an event");
@@ -222,15 +232,17 @@ std::shared_ptr<Plan> MakePlan(const Key& key, const Arrays& at) {
   const Pass pass = static_cast<Pass>(key.pass);
   float least = std::numeric_limits<float>::infinity();
   for (const Cudnn::Performance& p : Algorithms(pass, *plan)) {
-    if (p.status != 0 || p.memory > static_cast<size_t>(key.most_workspace)) continue;
-    if (key.deterministic && p.determinism != Cudnn::kDeterministic) continue;
+    if (p.status != 0 || (key.deterministic && p.determinism != Cudnn::kDeterministic)) continue;
+    size_t bytes = 0;  // for this way of computing, which what is listed may differ from
+    if (!WorkspaceOf(pass, *plan, p.algo, &bytes)) continue;
+    if (bytes > static_cast<size_t>(key.most_workspace)) continue;
     if (key.timed) {
-      const float time = TimeOf<T>(pass, *plan, p, at);
+      const float time = TimeOf<T>(pass, *plan, p.algo, bytes, at);
       if (!(time < least)) continue;
       least = time;
     }
     plan->algo = p.algo;
-    plan->workspace = p.memory;
+    plan->workspace = bytes;
     plan->possible = true;
     if (!key.timed) break;  // the first is expected to be the fastest
   }
@@ -258,7 +270,8 @@ std::shared_ptr<Plan> PlanFor(Pass pass, const ConvShape& p, bool channels_last,
   key.type = std::is_same_v<T, double> ? Cudnn::kDouble : Cudnn::kFloat;
   key.device = place.id;
   key.format = channels_last ? Cudnn::kNhwc : Cudnn::kNchw;
-  key.math = FLAGS_allow_tf32 ? Cudnn::kDefaultMath : Cudnn::kFmaMath;
+  const bool default_math = FLAGS_allow_tf32 || std::is_same_v<T, double>;
+  key.math = default_math ? Cudnn::kDefaultMath : Cudnn::kFmaMath;
   key.deterministic = FLAGS_cudnn_deterministic;
   key.timed = FLAGS_cudnn_exhaustive_search && !GetAccelerator(place).Capturing();
   key.images = axes[0].Padded() == 1 && axes[0].kernel == 1 && axes[0].pad == 0;
@@ -364,8 +377,7 @@ void ConvForward(const T* x, const T* filter, const T* bias, const T* residual, 
   } else {
     Run<T>(kForward, p, x, filter, y);
   }
-  if (bias || residual)
-    Add(bias, residual, p.n, p.groups * p.out_c, p.pixels, p.channels_last, y);
+  if (bias || residual) Add(bias, residual, p.n, p.groups * p.out_c, p.pixels, p.channels_last, y);
 }
 
 template <class T>
@@ -401,10 +413,10 @@ void ConvBackwardBias(const T* dy, const ConvShape& p, bool of_input, T* db) {
   Reduce<SumOp<T>>(dy, Span<const int64_t>(rows, 3), Span<const bool>(summed, 3), db);
 }
 
-#define CONV(T)                                                                                   \
-  template void ConvForward(const T*, const T*, const T*, const T*, const ConvShape&, T*);        \
-  template void ConvBackwardInput(const T*, const T*, const T*, const ConvShape&, T*);            \
-  template void ConvBackwardFilter(const T*, const T*, const ConvShape&, T*);                     \
+#define CONV(T)                                                                            \
+  template void ConvForward(const T*, const T*, const T*, const T*, const ConvShape&, T*); \
+  template void ConvBackwardInput(const T*, const T*, const T*, const ConvShape&, T*);     \
+  template void ConvBackwardFilter(const T*, const T*, const ConvShape&, T*);              \
   template void ConvBackwardBias(const T*, const ConvShape&, bool, T*)
 CONV(float);
 CONV(double);

@@ -101,10 +101,10 @@ std::shared_ptr<Plan> MakePlan(const Key& key) {
     const int epilogue = CublasLt::kAddBias;
     Ok(lt.DescSet(plan->desc, CublasLt::kEpilogue, &epilogue, sizeof(epilogue)), "a product");
   }
-  plan->first = MakeLayout(key.type, tb ? key.k : key.n, tb ? key.n : key.k, key.ldb, key.b_apart,
-                           key.count);
-  plan->second = MakeLayout(key.type, ta ? key.m : key.k, ta ? key.k : key.m, key.lda,
-                            key.a_apart, key.count);
+  plan->first =
+      MakeLayout(key.type, tb ? key.k : key.n, tb ? key.n : key.k, key.ldb, key.b_apart, key.count);
+  plan->second =
+      MakeLayout(key.type, ta ? key.m : key.k, ta ? key.k : key.m, key.lda, key.a_apart, key.count);
   plan->result = MakeLayout(key.type, key.n, key.m, key.ldc, key.c_apart, key.count);
   CublasLt::Preference preference;
   Ok(lt.PreferenceCreate(&preference), "a preference");
@@ -147,8 +147,20 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, con
     });
   }
   const int device = cuda::CurrentPlace().id;
-  const Key key{m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count, TypeOf<T>(), device,
-                ta | tb << 1 | FLAGS_allow_tf32 << 2, AlignmentOf(a, b, c)};
+  const Key key{m,
+                n,
+                k,
+                lda,
+                ldb,
+                ldc,
+                a_apart,
+                b_apart,
+                c_apart,
+                count,
+                TypeOf<T>(),
+                device,
+                ta | tb << 1 | FLAGS_allow_tf32 << 2,
+                AlignmentOf(a, b, c)};
   const std::shared_ptr<Plan> plan = PlanFor(key);
   ENFORCE(plan->possible, Unimplemented, "cuBLASLt must have an algorithm for a product of [", m,
           ", ", k, "] and [", k, ", ", n, "], got none");
@@ -173,7 +185,19 @@ bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const 
   if (m == 0 || n == 0 || k == 0) return false;
   const CublasLt& lt = cuda::TheCublasLt();
   const int device = cuda::CurrentPlace().id;
-  const Key key{m, n, k, lda, ldb, ldc, 0, 0, 0, 1, TypeOf<T>(), device, FLAGS_allow_tf32 << 2 | 8,
+  const Key key{m,
+                n,
+                k,
+                lda,
+                ldb,
+                ldc,
+                0,
+                0,
+                0,
+                1,
+                TypeOf<T>(),
+                device,
+                FLAGS_allow_tf32 << 2 | 8,
                 AlignmentOf(a, b, c, bias)};
   const std::shared_ptr<Plan> plan = PlanFor(key);
   if (!plan->possible) return false;

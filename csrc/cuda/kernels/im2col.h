@@ -15,8 +15,8 @@ void Im2ColImages(const T* x, const Im2ColShape& s, int64_t n, T* col) {
   const int64_t oh = s.OutHeight(), ow = s.OutWidth();
   cuda::ForEach(n * s.channels * s.Taps() * oh * ow, [=] DYGRAPH_FN(int64_t i) {
     const int64_t row = i / (oh * ow), j = i % ow, c = row / (s.kernel_h * s.kernel_w);
-    const int64_t h = i / ow % oh * s.stride_h + row / s.kernel_w % s.kernel_h * s.dilation_h -
-                      s.top;
+    const int64_t h =
+        i / ow % oh * s.stride_h + row / s.kernel_w % s.kernel_h * s.dilation_h - s.top;
     const int64_t w = j * s.stride_w + row % s.kernel_w * s.dilation_w - s.left;
     const bool inside = h >= 0 && h < s.height && w >= 0 && w < s.width;
     col[i] = inside ? x[(c * s.height + h) * s.width + w] : T(0);

@@ -93,8 +93,7 @@ void InterpolateBackward(const T* dy, const InterpShape& s, T* dx) {
         if (share == 0) continue;
         const T* from = dy + ((v * s.d.outputs + k) * s.h.outputs + j) * s.w.outputs;
         T line = 0;
-        for (int64_t o = begin_w; o < end_w; ++o)
-          line += static_cast<T>(s.w.Share(o, x)) * from[o];
+        for (int64_t o = begin_w; o < end_w; ++o) line += static_cast<T>(s.w.Share(o, x)) * from[o];
         sum += static_cast<T>(share) * line;
       }
     }

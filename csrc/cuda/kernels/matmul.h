@@ -9,8 +9,8 @@ template <class T>
 void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
             const T* b, int64_t ldb, T beta, T* c, int64_t ldc);
 
-// c[i] = alpha op(a[i]) op(b[i]) + beta c[i] for `count` matrices, whose starts are so many elements
-// apart; 0: one matrix for all.
+// c[i] = alpha op(a[i]) op(b[i]) + beta c[i] for `count` matrices, whose starts are so many
+// elements apart; 0: one matrix for all.
 template <class T>
 void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
                  int64_t lda, int64_t a_apart, const T* b, int64_t ldb, int64_t b_apart, T beta,

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/simd.h"
 #include "cuda/errors_cuda.h"
+#include "kernels/simd.h"
 
 namespace dygraph::kernels {
 

@@ -25,8 +25,7 @@ struct GridSamplerThird {
   template <int kAxes>
   static void Points(higher::Problem& p) {
     using higher::Scalar;
-    Sampler<kAxes> s(p.ctx.In(kX).dims(), p.ctx.In(kGrid).dims(),
-                     p.ctx.attrs<GridSamplerAttrs>());
+    Sampler<kAxes> s(p.ctx.In(kX).dims(), p.ctx.In(kGrid).dims(), p.ctx.attrs<GridSamplerAttrs>());
     for (int64_t point = 0; point < s.n * s.points; ++point) {
       const int64_t image = point / s.points;
       double place[kAxes];
@@ -107,8 +106,7 @@ struct GridSamplerGradGradKernel {
         }
         if (t.to_top) t.to_top[c * s.points + p] = static_cast<T>(sum);
       }
-      for (int a = 0; t.to_grid && a < kAxes; ++a)
-        t.to_grid[point + a] = static_cast<T>(result[a]);
+      for (int a = 0; t.to_grid && a < kAxes; ++a) t.to_grid[point + a] = static_cast<T>(result[a]);
     });
   }
   static void Compute(KernelContext& ctx) {
@@ -120,8 +118,8 @@ struct GridSamplerGradGradKernel {
       Tensor* t = ctx.OutOrNull(slot);
       return t ? t->mutable_data<T>() : nullptr;
     };
-    Data data = {in(kX),        in(kGrid),     in(kOutputGrad),  in(kV), in(kU),
-                 out(kXResult), out(kGridResult), out(kOutputGradResult)};
+    Data data = {in(kX), in(kGrid),     in(kOutputGrad),  in(kV),
+                 in(kU), out(kXResult), out(kGridResult), out(kOutputGradResult)};
     if (data.to_x) std::fill_n(data.to_x, ctx.In(kX).numel(), T(0));
     WithSampler(ctx, [&](const auto& s) { Run(s, data); });
   }

@@ -73,7 +73,7 @@ template <int kAxes>
 struct Spot {
   static constexpr int kCorners = 1 << kAxes;
   struct Corner {
-    int64_t at = -1;  // in a channel; -1 outside
+    int64_t at = -1;                                          // in a channel; -1 outside
     double weight = 0, d[kAxes] = {}, dd[kAxes][kAxes] = {};  // dd: no two axes alike
   } corners[kCorners];
 };

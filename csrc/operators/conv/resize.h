@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cast.h"
+#include "kernels/convert.h"
 #include "kernels/interp.h"
 #include "kernels/interp_cubic.h"
 #include "op/gradient_call.h"
@@ -55,7 +55,15 @@ std::vector<float> Scales(const typename Op::Attrs& a, const Tensor* t) {
             "Scale must hold one number", kIsV2<Op> ? " or one for each axis" : "", ", got shape ",
             t->dims());
     scales.resize(t->numel());
-    kernels::Cast(t->dtype(), t->raw_data(), DType::kFloat32, scales.data(), t->numel());
+    VisitDType(t->dtype(), [&](auto tag) {
+      using E = typename decltype(tag)::type;
+      if constexpr (kIsComplex<E>) {
+        THROW(Type, "Scale must hold real numbers, got ", t->dtype());
+      } else {
+        for (size_t i = 0; i < scales.size(); ++i)
+          scales[i] = kernels::Convert<float>(t->data<E>()[i]);
+      }
+    });
   }
   if (scales.size() == 1) scales.resize(Op::kAxes, scales[0]);
   ENFORCE(scales.empty() || static_cast<int>(scales.size()) == Op::kAxes, InvalidArgument,

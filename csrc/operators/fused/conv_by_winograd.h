@@ -42,8 +42,7 @@ inline bool ByWinograd(const Tensor& input, const Tensor& filter, const Tensor* 
   if (!points || !points->winograd.fits()) {
     points = std::make_shared<const FilterPoints>(filter);
     const size_t bytes = points->winograd.bytes();
-    if (kept && KeptForm::MayKeep(filter) && KeptForm::HasRoom(bytes))
-      kept->Keep(filter, points);
+    if (kept && KeptForm::MayKeep(filter) && KeptForm::HasRoom(bytes)) kept->Keep(filter, points);
   }
   const Tensor x = ToLayout(input, Layout::kNHWC);
   const Tensor added = residual ? ToLayout(*residual, Layout::kNHWC) : Tensor();
@@ -51,11 +50,10 @@ inline bool ByWinograd(const Tensor& input, const Tensor& filter, const Tensor* 
   Tensor own;
   if (plain) own.Allocate(out.dims(), DType::kFloat32, CPUPlace(), Layout::kNHWC);
   float* y = plain ? own.mutable_data<float>() : out.mutable_data<float>();
-  points->winograd.Run({g.n, g.h.size, g.w.size, g.c, g.out_c, g.h.before, g.w.before, g.h.Out(),
-                        g.w.Out()},
-                       x.data<float>(), points->room.as<float>(),
-                       bias ? bias->data<float>() : nullptr,
-                       residual ? added.data<float>() : nullptr, relu, y);
+  points->winograd.Run(
+      {g.n, g.h.size, g.w.size, g.c, g.out_c, g.h.before, g.w.before, g.h.Out(), g.w.Out()},
+      x.data<float>(), points->room.as<float>(), bias ? bias->data<float>() : nullptr,
+      residual ? added.data<float>() : nullptr, relu, y);
   if (!plain) return true;
   const Tensor turned = ToLayout(own, Layout::kPlain);
   std::memcpy(out.mutable_data<float>(), turned.data<float>(), turned.bytes());

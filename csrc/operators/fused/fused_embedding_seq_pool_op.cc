@@ -153,7 +153,7 @@ REGISTER_OPERATOR(fused_embedding_seq_pool, DefineFusedEmbeddingSeqPool);
 REGISTER_KERNELS(fused_embedding_seq_pool, FusedEmbeddingSeqPoolKernel, float, double);
 REGISTER_OPERATOR(fused_embedding_seq_pool_grad, grad::DefineFusedEmbeddingSeqPoolGrad);
 REGISTER_KERNELS(fused_embedding_seq_pool_grad, grad::FusedEmbeddingSeqPoolGradKernel, float,
-                    double);
+                 double);
 
 }  // namespace
 }  // namespace dygraph::fused

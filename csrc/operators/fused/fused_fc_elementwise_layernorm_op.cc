@@ -88,8 +88,7 @@ struct FusedFcElementwiseLayernormKernel {
 
 REGISTER_OPERATOR(fused_fc_elementwise_layernorm, DefineFusedFcElementwiseLayernorm);
 REGISTER_LOD_RULE(fused_fc_elementwise_layernorm, RowsOfFirstOutput);
-REGISTER_KERNELS(fused_fc_elementwise_layernorm, FusedFcElementwiseLayernormKernel, float,
-                    double);
+REGISTER_KERNELS(fused_fc_elementwise_layernorm, FusedFcElementwiseLayernormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

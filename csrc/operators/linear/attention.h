@@ -29,7 +29,9 @@ struct Sequences {
     if (query.rank() != 2 || (!query.lod() && !key.lod() && !value.lod())) return;
     ENFORCE(query.lod() && key.lod(), InvalidArgument,
             "Query and Key must both have a level of detail, or neither, got one for ",
-            query.lod() ? "Query" : key.lod() ? "Key" : "Value",
+            query.lod() ? "Query"
+            : key.lod() ? "Key"
+                        : "Value",
             " alone. Give the other its sequences with to_variable(value, lod=...) or set_lod()");
     queries = &query.lod_levels().back();
     keys = &key.lod_levels().back();

@@ -70,11 +70,10 @@ struct BilinearKernel {
     for (int64_t k = 0; k < count; ++k) {
       if (m > 0 && n > 0 && rows > 0)
         kernels::MatMul<T>(false, false, rows, n, m, T(1), xd, m, wd + k * m * n, n, T(0), t, n);
-      kernels::RowDots(static_cast<const T*>(t), n, yd, n, rows, m > 0 ? n : 0,
-                       [=] DYGRAPH_FN(int64_t) { return b ? static_cast<double>(b[k]) : 0.0; },
-                       [=] DYGRAPH_FN(int64_t r, double sum) {
-                         to[r * count + k] = static_cast<T>(sum);
-                       });
+      kernels::RowDots(
+          static_cast<const T*>(t), n, yd, n, rows, m > 0 ? n : 0,
+          [=] DYGRAPH_FN(int64_t) { return b ? static_cast<double>(b[k]) : 0.0; },
+          [=] DYGRAPH_FN(int64_t r, double sum) { to[r * count + k] = static_cast<T>(sum); });
     }
   }
 };

@@ -73,10 +73,9 @@ template <class T>
 void Lengths(const Tensor& x, T* to) {
   const int64_t n = Numel(x.dims(), 1, x.rank());
   const T* from = x.data<T>();
-  kernels::RowDots(from, n, from, n, x.dim(0), n, [] DYGRAPH_FN(int64_t) { return 0.0; },
-                   [=] DYGRAPH_FN(int64_t r, double sum) {
-                     to[r] = static_cast<T>(std::sqrt(sum));
-                   });
+  kernels::RowDots(
+      from, n, from, n, x.dim(0), n, [] DYGRAPH_FN(int64_t) { return 0.0; },
+      [=] DYGRAPH_FN(int64_t r, double sum) { to[r] = static_cast<T>(std::sqrt(sum)); });
 }
 
 template <class T>
@@ -89,12 +88,13 @@ struct CosSimKernel {
     Lengths(x, xn);
     Lengths(y, yn);
     T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::RowDots(x.data<T>(), n, y.data<T>(), one ? 0 : n, x.dim(0), n,
-                     [] DYGRAPH_FN(int64_t) { return 0.0; },
-                     [=] DYGRAPH_FN(int64_t r, double sum) {
-                       const double lengths = static_cast<double>(xn[r]) * yn[one ? 0 : r];
-                       to[r] = static_cast<T>(sum / lengths);
-                     });
+    kernels::RowDots(
+        x.data<T>(), n, y.data<T>(), one ? 0 : n, x.dim(0), n,
+        [] DYGRAPH_FN(int64_t) { return 0.0; },
+        [=] DYGRAPH_FN(int64_t r, double sum) {
+          const double lengths = static_cast<double>(xn[r]) * yn[one ? 0 : r];
+          to[r] = static_cast<T>(sum / lengths);
+        });
   }
 };
 

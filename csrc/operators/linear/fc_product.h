@@ -40,9 +40,7 @@ struct PackedW : KeptForm::Form {
         room_(std::move(room)) {
     std::memcpy(room_->data(), other.room_->data(), matrix.bytes());
   }
-  static size_t Bytes(const Tensor& w) {
-    return kernels::PackedMatrix(w.dim(0), w.dim(1)).bytes();
-  }
+  static size_t Bytes(const Tensor& w) { return kernels::PackedMatrix(w.dim(0), w.dim(1)).bytes(); }
   const float* data() const { return static_cast<const float*>(room_->data()); }
   bool restores() const override { return true; }
   Tensor Restore() const override {

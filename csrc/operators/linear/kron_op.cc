@@ -73,8 +73,8 @@ void DefineKronGrad(OpDef& op) {
 
 template <class T>
 struct KronGradKernel {
-  static void Sums(KernelContext& ctx, const Pairs& p, const Tensor& g, const Tensor& other, const Dims& other_strides,
-                   const Dims& strides, Tensor* out) {
+  static void Sums(KernelContext& ctx, const Pairs& p, const Tensor& g, const Tensor& other,
+                   const Dims& other_strides, const Dims& strides, Tensor* out) {
     if (!out || out->numel() == 0) return;
     if (g.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
     Tensor terms(g.dims(), g.dtype(), g.place());

@@ -31,8 +31,7 @@ void Grid(const T* theta, const Dims& dims, bool corners, T* to) {
     const int64_t p = at / axes;
     const T* row = theta + (p / points.count * axes + at % axes) * (axes + 1);
     T sum = row[0] * static_cast<T>(points.At(p % points.count, 0));
-    for (int k = 1; k <= axes; ++k)
-      sum += row[k] * static_cast<T>(points.At(p % points.count, k));
+    for (int k = 1; k <= axes; ++k) sum += row[k] * static_cast<T>(points.At(p % points.count, k));
     to[at] = sum;
   });
 }

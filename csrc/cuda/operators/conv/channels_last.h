@@ -26,6 +26,6 @@ inline bool WantsChannelsLast(const Call& call) {
 
 }  // namespace dygraph::conv
 
-#define REGISTER_CHANNELS_LAST(type, kernel, ...)                                          \
+#define REGISTER_CHANNELS_LAST(type, kernel, ...)                                         \
   REGISTER_KERNEL(type, kCUDA, kNHWC, kCUDNN, ::dygraph::conv::WantsChannelsLast, kernel, \
                   __VA_ARGS__)

@@ -1,5 +1,6 @@
 // operators/conv/grid_points.h on the device: a thread for each point. What a pixel gets from the
-// points is added by one thread for each channel, in their order, or with FLAGS_cuda_atomics in any.
+// points is added by one thread for each channel, in their order, or with FLAGS_cuda_atomics in
+// any.
 #pragma once
 
 #include "cuda/launch.h"
