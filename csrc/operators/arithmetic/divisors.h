@@ -10,7 +10,7 @@ template <class T>
 void CheckDivisors(const Tensor& y) {
   kernels::CheckEach(
       y.data<T>(), y.numel(), [] DYGRAPH_FN(T b) { return b != 0; },
-      "integers cannot be divided by zero, got % in Y. Convert to float32 for inf "
+      "integers cannot be divided by zero, got a % in Y. Convert to float32 for inf "
       "and nan");
 }
 

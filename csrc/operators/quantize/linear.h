@@ -36,11 +36,18 @@ inline void InferLinear(InferContext& ctx) {
 
 // Fluid's programs give a tensor of zeros.
 inline void CheckZeroPoint(const Tensor& zero) {
-  std::vector<double> values(zero.numel());
-  kernels::Cast(zero.dtype(), zero.raw_data(), DType::kFloat64, values.data(), zero.numel());
-  for (double v : values)
-    ENFORCE(v == 0, Unimplemented, "ZeroPoint must be 0, got ", v,
-            ". Add it to Y, or use quantize with Shift");
+  ENFORCE(!IsComplex(zero.dtype()), Type, "ZeroPoint must not be complex, got ", zero.dtype());
+  VisitDType(zero.dtype(), [&](auto tag) {
+    using Z = typename decltype(tag)::type;
+    if constexpr (!kIsComplex<Z>) {
+      const Z* values = zero.data<Z>();
+      for (int64_t i = 0; i < zero.numel(); ++i) {
+        const double v = static_cast<double>(values[i]);
+        ENFORCE(v == 0, Unimplemented, "ZeroPoint must be 0, got ", v,
+                ". Add it to Y, or use quantize with Shift");
+      }
+    }
+  });
 }
 
 // X in the type of Scale.
