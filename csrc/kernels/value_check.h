@@ -17,8 +17,7 @@ void CheckEach(const T* x, int64_t n, F ok, const char* text) {
     if (__builtin_expect(ok(x[i]), 1)) continue;
     const std::string message = text;
     const size_t at = message.find('%');
-    THROW(InvalidArgument, message.substr(0, at), x[i], " at position ", i,
-          message.substr(at + 1));
+    THROW(InvalidArgument, message.substr(0, at), x[i], " at position ", i, message.substr(at + 1));
   }
 }
 

@@ -1,5 +1,5 @@
-// kernels/batch_norm.h on the device: channels are cut into parts, whose sums are added in order, in
-// doubles. `mean` and the like are arrays of the device.
+// kernels/batch_norm.h on the device: channels are cut into parts, whose sums are added in order,
+// in doubles. `mean` and the like are arrays of the device.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ void SumChannels(const ChannelShape& s, F term, P put) {
   }
   // Enough teams, or where the channels lie side by side enough threads, to fill the device.
   const int64_t enough = inner > 1 ? 2112 : 262144;
-  const int64_t parts = std::max<int64_t>(
-      std::min(enough / channels, inner > 1 ? s.count() / 4096 : outer / 8), 1);
+  const int64_t parts =
+      std::max<int64_t>(std::min(enough / channels, inner > 1 ? s.count() / 4096 : outer / 8), 1);
   cuda::Workspace<TwoSums> room(parts * channels);
   TwoSums* sums = room.data();
   if (inner > 1) {

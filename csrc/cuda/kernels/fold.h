@@ -46,8 +46,7 @@ void FoldAll(int64_t n, T init, F f, M merge, P put) {
     team.Once([=] { parts[r] = part; });
   });
   ForEachRow(1, count, [=] DYGRAPH_FN(int64_t, Team team) {
-    const T total = team.Merge(
-        count, init, [=](int64_t j) { return parts[j]; }, merge);
+    const T total = team.Merge(count, init, [=](int64_t j) { return parts[j]; }, merge);
     team.Once([=] { put(total); });
   });
 }

@@ -32,10 +32,11 @@ struct RowMoment {
 template <class T>
 DYGRAPH_INLINE RowMoment MomentOf(Team team, const T* row, int64_t n, bool centered) {
   const double count = static_cast<double>(n);
-  const T rough = centered ? static_cast<T>(team.Sum<double>(n, [=](int64_t j) {
-                                              return static_cast<double>(row[j]);
-                                            }) / count)
-                           : T(0);
+  const T rough =
+      centered
+          ? static_cast<T>(
+                team.Sum<double>(n, [=](int64_t j) { return static_cast<double>(row[j]); }) / count)
+          : T(0);
   const PairSum sums = team.Merge(
       n, PairSum{0, 0},
       [=](int64_t j) {
@@ -103,8 +104,7 @@ struct RowMeans {
 };
 struct AddRowMeans {
   DYGRAPH_INLINE RowMeans operator()(RowMeans a, RowMeans b) const {
-    return {a.h + b.h,   a.v + b.v, a.hx + b.hx, a.vx + b.vx,
-            a.vh + b.vh, a.u + b.u, a.ux + b.ux};
+    return {a.h + b.h, a.v + b.v, a.hx + b.hx, a.vx + b.vx, a.vh + b.vh, a.u + b.u, a.ux + b.ux};
   }
 };
 
@@ -198,7 +198,7 @@ void RowNormGradGrad(const RowNormGradGradArgs<T>& args, const RowNormShape& sha
           const double xh = (static_cast<double>(in->x[first + j]) - mean) * inv;
           const double v = in->v ? static_cast<double>(in->v[first + j]) : 0.0;
           const double u = in->v_scale ? g * static_cast<double>(in->v_scale[p]) : 0.0;
-          return detail::RowMeans{h / count,      v / count,     h * xh / count, v * xh / count,
+          return detail::RowMeans{h / count,     v / count, h * xh / count, v * xh / count,
                                   v * h / count, u / count, u * xh / count};
         },
         detail::AddRowMeans());

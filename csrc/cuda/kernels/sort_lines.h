@@ -72,8 +72,8 @@ struct Digit {
 // counts[d * blocks + b]: the keys of block b's share whose digit is d.
 template <class K>
 __global__ void __launch_bounds__(cuda::kThreads)
-    CountDigits(const K* keys, const uint32_t* places, int64_t total, int64_t share,
-                Digit<K> digit, int64_t* counts) {
+    CountDigits(const K* keys, const uint32_t* places, int64_t total, int64_t share, Digit<K> digit,
+                int64_t* counts) {
   __shared__ int found[kDigits];
   found[threadIdx.x] = 0;
   __syncthreads();
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(cuda::kThreads)
 // their warps, and of the lanes within.
 template <class K>
 __global__ void __launch_bounds__(cuda::kThreads)
-    PlaceDigits(const K* keys, const uint32_t* places, int64_t total, int64_t share,
-                Digit<K> digit, const int64_t* starts, K* to_keys, uint32_t* to_places) {
+    PlaceDigits(const K* keys, const uint32_t* places, int64_t total, int64_t share, Digit<K> digit,
+                const int64_t* starts, K* to_keys, uint32_t* to_places) {
   constexpr int kWarps = cuda::kThreads / kWarp;
   __shared__ int64_t next[kDigits];
   __shared__ int before[kWarps][kDigits];
@@ -170,8 +170,8 @@ void SortLines(int64_t lines, int64_t n, F key, K* keys, uint32_t* at) {
   const dim3 grid(static_cast<unsigned>(blocks));
   for (int pass = 0; pass < passes; ++pass) {
     const bool of_line = pass >= kKeyPasses;
-    const detail::Digit<K> digit{(of_line ? pass - kKeyPasses : pass) * detail::kDigitBits,
-                                 of_line, n};
+    const detail::Digit<K> digit{(of_line ? pass - kKeyPasses : pass) * detail::kDigitBits, of_line,
+                                 n};
     cuda::Run(detail::CountDigits<K>, grid, static_cast<const K*>(from),
               static_cast<const uint32_t*>(places), total, share, digit, counts.data());
     cuda::SumBefore(counts.data(), detail::kDigits * blocks, nullptr);

@@ -182,7 +182,8 @@ struct BprGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const T *g = ctx.In(kYGrad).data<T>(), *v = ctx.In(kV).data<T>();
     Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kYGradResult);
-    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr;
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr,
+      *dg = to_g ? to_g->mutable_data<T>() : nullptr;
     const Scores<T> scores(ctx.In(kX), ctx.In(kLabel));
     kernels::ForEachRowPlain(
         scores.rows, scores.n,

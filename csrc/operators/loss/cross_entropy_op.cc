@@ -1,8 +1,8 @@
 #include <cmath>
 
+#include "kernels/elementwise.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "kernels/elementwise.h"
 #include "operators/loss/targets.h"
 
 namespace dygraph {
@@ -16,9 +16,8 @@ struct CrossEntropyAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  ctx.SetOutput(
-      kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, ctx.attrs<CrossEntropyAttrs>().soft_label,
-                            true));
+  ctx.SetOutput(kY, labels::InferLoss(ctx, kX, "X", kLabel, -1,
+                                      ctx.attrs<CrossEntropyAttrs>().soft_label, true));
 }
 
 void DefineCrossEntropy(OpDef& op) {
@@ -156,27 +155,28 @@ struct CrossEntropyGradGradKernel {
     const Tensor& x = ctx.In(kX);
     const T *xd = x.data<T>(), *g = ctx.In(kYGrad).data<T>(), *v = ctx.In(kV).data<T>();
     Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kYGradResult);
-    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr;
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr,
+      *dg = to_g ? to_g->mutable_data<T>() : nullptr;
     if (dx) kernels::Fill(dx, x.numel(), T(0));
     const auto targets = TargetsOf<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>());
     const int64_t rows = labels::ShapeOf(x.dims(), -1).outer;
-    kernels::ForEachRowPlain(
-        rows, rows ? x.numel() / rows : 0, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
-          const labels::RowTargets<T> row = targets[r];
-          const T change = kernels::Fold(
-              team, row.count, T(0),
-              [=](int64_t i) {
-                const T part = row.Part(i);
-                const int64_t j = row.At(i);
-                if (part == T(0)) return T(0);
-                if (dx) dx[j] = v[j] * g[r] * part / (xd[j] * xd[j]);
-                return -(v[j] * part / xd[j]);
-              },
-              kernels::Sum());
-          team.Once([=] {
-            if (dg) dg[r] = change;
-          });
-        });
+    kernels::ForEachRowPlain(rows, rows ? x.numel() / rows : 0,
+                             [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+                               const labels::RowTargets<T> row = targets[r];
+                               const T change = kernels::Fold(
+                                   team, row.count, T(0),
+                                   [=](int64_t i) {
+                                     const T part = row.Part(i);
+                                     const int64_t j = row.At(i);
+                                     if (part == T(0)) return T(0);
+                                     if (dx) dx[j] = v[j] * g[r] * part / (xd[j] * xd[j]);
+                                     return -(v[j] * part / xd[j]);
+                                   },
+                                   kernels::Sum());
+                               team.Once([=] {
+                                 if (dg) dg[r] = change;
+                               });
+                             });
   }
 };
 }  // namespace grad_grad

@@ -192,15 +192,11 @@ struct Loss {
   }
   template <class T>
   struct GradKernel {
-    static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, pointwise_loss::SlopeOf());
-    }
+    static void Compute(KernelContext& ctx) { Times<T>(ctx, pointwise_loss::SlopeOf()); }
   };
   template <class T>
   struct GradGradKernel {
-    static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, pointwise_loss::CurveOf());
-    }
+    static void Compute(KernelContext& ctx) { Times<T>(ctx, pointwise_loss::CurveOf()); }
   };
 };
 

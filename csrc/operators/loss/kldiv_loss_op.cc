@@ -69,9 +69,8 @@ struct KldivKernel {
     }
     const T factor = FactorOf<T>(reduction, x);
     kernels::FoldAll(
-        x.numel(), 0.0,
-        [loss] DYGRAPH_FN(int64_t i) { return static_cast<double>(loss(i)); }, kernels::Sum(),
-        [=] DYGRAPH_FN(double sum) { *out = static_cast<T>(sum) * factor; });
+        x.numel(), 0.0, [loss] DYGRAPH_FN(int64_t i) { return static_cast<double>(loss(i)); },
+        kernels::Sum(), [=] DYGRAPH_FN(double sum) { *out = static_cast<T>(sum) * factor; });
   }
 };
 

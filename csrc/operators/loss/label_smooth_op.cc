@@ -58,9 +58,8 @@ struct LabelSmoothKernel {
     kernels::ForEachRowPlain(rows, classes, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
       const T* from = xd + r * classes;
       T* to = out + r * classes;
-      team.Each(classes, [=](int64_t c) {
-        to[c] = (T(1) - e) * from[c] + (pd ? e * pd[c] : even);
-      });
+      team.Each(classes,
+                [=](int64_t c) { to[c] = (T(1) - e) * from[c] + (pd ? e * pd[c] : even); });
     });
   }
 };

@@ -16,8 +16,7 @@ struct ModifiedHuber {
     Fn(const KernelContext&, const T*, const T* y, int64_t n) { CheckTruths(y, n); }
     static void CheckTruths(const T* y, int64_t n) {
       kernels::CheckEach(
-          y, n, [] DYGRAPH_FN(T v) { return v == T(0) || v == T(1); },
-          "Y must hold 0 or 1, got %");
+          y, n, [] DYGRAPH_FN(T v) { return v == T(0) || v == T(1); }, "Y must hold 0 or 1, got %");
     }
     DYGRAPH_FN T Value(T x, T y) const {
       T v = (T(2) * y - T(1)) * x;

@@ -181,9 +181,8 @@ struct NllGradKernel {
       kernels::FoldAll(
           terms.rows, 0.0,
           [=] DYGRAPH_FN(int64_t r) { return static_cast<double>(terms[r].weight); },
-          kernels::Sum(), [=] DYGRAPH_FN(double total) {
-            *scale = total != 0 ? static_cast<T>(1 / total) : T(0);
-          });
+          kernels::Sum(),
+          [=] DYGRAPH_FN(double total) { *scale = total != 0 ? static_cast<T>(1 / total) : T(0); });
     }
     kernels::Fill(dx, out.numel(), T(0));
     kernels::ForEach(terms.rows, [=] DYGRAPH_FN(int64_t r) {

@@ -39,13 +39,10 @@ struct LogitsLoss {
       kernels::FoldAll(
           n, int64_t{0},
           [=] DYGRAPH_FN(int64_t i) { return static_cast<int64_t>(label[i] != left_out); },
-          kernels::Sum(), [=] DYGRAPH_FN(int64_t kept) {
-            *share = T(1) / static_cast<T>(kept > 1 ? kept : 1);
-          });
+          kernels::Sum(),
+          [=] DYGRAPH_FN(int64_t kept) { *share = T(1) / static_cast<T>(kept > 1 ? kept : 1); });
     }
-    DYGRAPH_FN T FactorOf(T y) const {
-      return y == ignored ? T(0) : factor ? (*factor)() : T(1);
-    }
+    DYGRAPH_FN T FactorOf(T y) const { return y == ignored ? T(0) : factor ? (*factor)() : T(1); }
     // 0 where it is ignored, so that 0 times what comes of it is 0.
     DYGRAPH_FN T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
     DYGRAPH_FN T Value(T x, T y) const {
@@ -89,7 +86,7 @@ REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits_grad, Loss<LogitsLoss>::Defi
 REGISTER_KERNELS(sigmoid_cross_entropy_with_logits_grad, LogitsLossGradKernel, float, double);
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits_grad_grad, Loss<LogitsLoss>::DefineGradGrad);
 REGISTER_KERNELS(sigmoid_cross_entropy_with_logits_grad_grad, LogitsLossGradGradKernel, float,
-                    double);
+                 double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

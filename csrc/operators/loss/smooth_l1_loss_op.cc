@@ -102,8 +102,7 @@ struct SmoothL1Kernel {
                 const int64_t i = first + j;
                 const T d = in->Difference(i), size = std::abs(d), s2 = in->s2;
                 if (d_out) d_out[i] = d;
-                return in->Outside(i) *
-                       (in->IsNear(d) ? T(0.5) * d * d * s2 : size - T(0.5) / s2);
+                return in->Outside(i) * (in->IsNear(d) ? T(0.5) * d * d * s2 : size - T(0.5) / s2);
               },
               kernels::Sum());
           team.Once([=] {
@@ -193,8 +192,8 @@ struct SmoothL1Third {
     std::vector<Scalar> sums(given.rows);
     for (Scalar& sum : sums) sum = kernels::Constant(0);
     for (int64_t i = 0; i < given.rows * given.width; ++i) {
-      Scalar d = (p.Leaf(0, i) - static_cast<double>(given.y[i])) *
-                 static_cast<double>(given.Inside(i));
+      Scalar d =
+          (p.Leaf(0, i) - static_cast<double>(given.y[i])) * static_cast<double>(given.Inside(i));
       const double size = ValueOf(d) < 0 ? -1 : 1;
       Scalar loss = std::fabs(ValueOf(d)) * s2 < 1 ? d * d * (0.5 * s2) : d * size;
       Scalar& sum = sums[i / given.width];

@@ -75,8 +75,7 @@ struct SoftmaxWithCrossEntropyKernel {
     const int64_t ignored = a.ignore_index;
     kernels::ForEach(s.rows(), [=] DYGRAPH_FN(int64_t r) {
       const int64_t c = classes[r];
-      loss[r] =
-          c == ignored ? T(0) : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
+      loss[r] = c == ignored ? T(0) : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
     });
   }
   static void OfProbabilities(KernelContext& ctx, const Tensor& x, const Tensor& label,
@@ -271,7 +270,8 @@ void ThirdOrderWithoutSoftmax(GradBuilder& g) {
     RecipeRef both = g.Apply("elementwise_mul", {to_y, v});
     RecipeRef ratio = g.Apply("elementwise_div", {both, y});
     g.Call(self, {label, y, loss_grad, to_y}, {{}, v_second}).SameAttrs();
-    g.Call(self, {label, y, {}, g.ApplyScale(ratio, -1.0f)}, {g.InputGrad(kLossGrad), {}}).SameAttrs();
+    g.Call(self, {label, y, {}, g.ApplyScale(ratio, -1.0f)}, {g.InputGrad(kLossGrad), {}})
+        .SameAttrs();
     g.Call(self, {label, y, loss_grad, g.ApplyScale(ratio, -2.0f)}, {{}, y_second}).SameAttrs();
     to_v.push_back(v_second);
     to_softmax.push_back(y_second);
@@ -341,8 +341,8 @@ struct GradGradKernel {
       const int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
       T mass = static_cast<T>(row.count);
       if (soft) {
-        mass = kernels::Fold(
-            team, s.n, T(0), [=](int64_t i) { return row.Part(i); }, kernels::Sum());
+        mass =
+            kernels::Fold(team, s.n, T(0), [=](int64_t i) { return row.Part(i); }, kernels::Sum());
       }
       const T start = kernels::Fold(
           team, row.count, T(0), [=](int64_t i) { return -(v[row.At(i)] * row.Part(i)); },

@@ -71,8 +71,7 @@ REGISTER_KERNELS(teacher_student_sigmoid_loss, TeacherLossKernel, float, double)
 REGISTER_OPERATOR(teacher_student_sigmoid_loss_grad, Loss<TeacherLoss>::DefineGrad);
 REGISTER_KERNELS(teacher_student_sigmoid_loss_grad, TeacherLossGradKernel, float, double);
 REGISTER_OPERATOR(teacher_student_sigmoid_loss_grad_grad, Loss<TeacherLoss>::DefineGradGrad);
-REGISTER_KERNELS(teacher_student_sigmoid_loss_grad_grad, TeacherLossGradGradKernel, float,
-                    double);
+REGISTER_KERNELS(teacher_student_sigmoid_loss_grad_grad, TeacherLossGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -5,8 +5,8 @@
 #include "op/index_guard.h"
 #include "op/number.h"
 #include "operators/arguments.h"
-#include "operators/metric/class_numbers.h"
 #include "operators/labels.h"
+#include "operators/metric/class_numbers.h"
 
 namespace dygraph {
 namespace {
@@ -115,9 +115,8 @@ struct MeanIouKernel {
           const double all = static_cast<double>(wrong[c]) + correct[c];
           return all > 0 ? Shares{correct[c] / all, 1} : Shares{0, 0};
         },
-        kernels::Sum(), [=] DYGRAPH_FN(Shares s) {
-          *mean = s.present > 0 ? s.sum / s.present : 0;
-        });
+        kernels::Sum(),
+        [=] DYGRAPH_FN(Shares s) { *mean = s.present > 0 ? s.sum / s.present : 0; });
     for (int i = 0; i < ctx.InputCount(kInMeanIou); ++i) {
       const Number<double> add(ctx.In(kInMeanIou, i));
       kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) { *mean += add(); });

@@ -90,7 +90,8 @@ void Metrics(const double* states, int64_t classes, double* to) {
         const double* s = states + 4 * c;
         return Sums{Ratio(s[kTp], s[kFp]), Ratio(s[kTp], s[kFn]), s[kTp], s[kFp], s[kFn]};
       },
-      kernels::Sum(), [=] DYGRAPH_FN(Sums s) {
+      kernels::Sum(),
+      [=] DYGRAPH_FN(Sums s) {
         to[0] = s.precision / static_cast<double>(classes);
         to[1] = s.recall / static_cast<double>(classes);
         to[2] = F1(to[0], to[1]);

@@ -256,10 +256,9 @@ void NormalizeGrad(Place place, const Gradients<T> a, const G g) {
     kernels::ChannelMap(a.shape, vectors, a.dx,
                         [g] DYGRAPH_FN(int64_t i, T, T f, T, T) { return g(i) * f; });
   } else {
-    kernels::ChannelMap(a.shape, vectors, a.dx,
-                        [g, xd] DYGRAPH_FN(int64_t i, T mc, T f, T q, T r) {
-                          return g(i) * f + ((xd[i] - mc) * q + r);
-                        });
+    kernels::ChannelMap(a.shape, vectors, a.dx, [g, xd] DYGRAPH_FN(int64_t i, T mc, T f, T q, T r) {
+      return g(i) * f + ((xd[i] - mc) * q + r);
+    });
   }
 }
 
@@ -334,14 +333,14 @@ void Compute(KernelContext& ctx) {
   };
   const T *y = ctx.In(kY).template data<T>(), *dy = ctx.In(kYGrad).template data<T>();
   const Gradients<T> a = {ShapeOf(x, attrs),
-                    x.data<T>(),
-                    ctx.In(kScale).template data<T>(),
-                    ctx.In(kSavedMean).template data<T>(),
-                    ctx.In(kSavedVariance).template data<T>(),
-                    out(kXGrad),
-                    out(kScaleGrad),
-                    out(kBiasGrad),
-                    attrs.global()};
+                          x.data<T>(),
+                          ctx.In(kScale).template data<T>(),
+                          ctx.In(kSavedMean).template data<T>(),
+                          ctx.In(kSavedVariance).template data<T>(),
+                          out(kXGrad),
+                          out(kScaleGrad),
+                          out(kBiasGrad),
+                          attrs.global()};
   T* dz = kWithZ ? out(kZGrad) : nullptr;
   if (dz) {
     kernels::Zip(y, dy, dz, x.numel(), [] DYGRAPH_FN(T v, T g) { return v > T(0) ? g : T(0); });

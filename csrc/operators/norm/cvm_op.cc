@@ -112,8 +112,8 @@ struct CvmGradKernel {
     ENFORCE(counts.dim(0) == sequences && g.dim(0) == rows &&
                 (by_row || x.lod_levels().back().back() == rows),
             InvalidArgument, "CVM must have a row for each of the ", sequences,
-            by_row ? " rows" : " sequences", " of X, and Y@GRAD ", rows,
-            " rows, got shapes ", counts.dims(), " and ", g.dims());
+            by_row ? " rows" : " sequences", " of X, and Y@GRAD ", rows, " rows, got shapes ",
+            counts.dims(), " and ", g.dims());
     const T *arrived = g.data<T>(), *count = counts.data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
     std::vector<int64_t> list;  // the sequence of each row

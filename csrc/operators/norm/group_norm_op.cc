@@ -45,7 +45,8 @@ void DefineGroupNorm(OpDef& op) {
       ">>> x = to_variable([[1.0, 3.0, 10.0, 30.0]])\n"
       ">>> np.round(F.group_norm(x, groups=2).numpy(), 3).tolist()\n"
       "[[-1.0, 1.0, -1.0, 1.0]]");
-  row_norm::DefineSlots<GroupNorm>(op).ShareLoD(row_norm::kX)
+  row_norm::DefineSlots<GroupNorm>(op)
+      .ShareLoD(row_norm::kX)
       .Attr(&GroupNormAttrs::groups, "groups", "into which the channels are split", AtLeast(1))
       .Attr(&GroupNormAttrs::data_layout, "data_layout", "where the channels are",
             OneOf({"NCHW", "NHWC"}));

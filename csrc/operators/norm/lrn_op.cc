@@ -256,7 +256,8 @@ struct LrnGradGradKernel {
            *to_mid = ctx.OutOrNull(kMidGradResult);
     const T *from = x.data<T>(), *along = vs.data<T>(), *gs = g ? g->data<T>() : nullptr,
             *mid_gs = mid_grad ? mid_grad->data<T>() : nullptr;
-    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr,
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr,
+      *dg = to_g ? to_g->mutable_data<T>() : nullptr,
       *dmid = to_mid ? to_mid->mutable_data<T>() : nullptr;
     const Numbers numbers = NumbersOf<T>(a);
     l.ForEach(11, a.n, [=] DYGRAPH_FN(int64_t i, double* xv) {

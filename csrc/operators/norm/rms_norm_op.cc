@@ -147,7 +147,8 @@ struct RmsNormKernel {
       ctx.device().CopyWithin(to, x, given.bytes());
       const T* from = to;
       if (residual) {
-        kernels::Zip(from, residual->data<T>(), to, given.numel(), [] DYGRAPH_FN(T p, T q) { return p + q; });
+        kernels::Zip(from, residual->data<T>(), to, given.numel(),
+                     [] DYGRAPH_FN(T p, T q) { return p + q; });
       }
       if (bias) {
         const T* b = bias->data<T>();
@@ -221,10 +222,10 @@ struct RmsNormGradKernel {
     }
     kernels::RowNormShape s = Rows(x.dims(), a);
     Stats<T> stats(x, s, a.epsilon);
-    kernels::RowNormGrad<T>(
-        x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<T>(), stats.mean,
-        stats.inverse, s, dx ? dx->mutable_data<T>() : nullptr,
-        dw ? dw->mutable_data<T>() : nullptr, db ? db->mutable_data<T>() : nullptr);
+    kernels::RowNormGrad<T>(x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<T>(),
+                            stats.mean, stats.inverse, s, dx ? dx->mutable_data<T>() : nullptr,
+                            dw ? dw->mutable_data<T>() : nullptr,
+                            db ? db->mutable_data<T>() : nullptr);
   }
 };
 }  // namespace grad
@@ -298,8 +299,8 @@ struct RmsNormGradGradKernel {
       return t ? t->mutable_data<T>() : nullptr;
     };
     kernels::RowNormGradGrad<T>(
-        {in(kX), in(kOutGrad), in(kWeight), stats.mean, stats.inverse, in(kV),
-         in(kVWeight), in(kVBias), out(kXResult), out(kWeightResult), out(kOutGradResult)},
+        {in(kX), in(kOutGrad), in(kWeight), stats.mean, stats.inverse, in(kV), in(kVWeight),
+         in(kVBias), out(kXResult), out(kWeightResult), out(kOutGradResult)},
         s);
   }
 };

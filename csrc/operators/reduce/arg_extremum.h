@@ -68,8 +68,8 @@ inline void Define(OpDef& op, const char* comment, const char* example) {
       .NoGrad();
 }
 
-// The greatest (kMax) or least element along the axis; a NaN wins over all, the first of equals over
-// the others.
+// The greatest (kMax) or least element along the axis; a NaN wins over all, the first of equals
+// over the others.
 template <class T, bool kMax>
 void Compute(KernelContext& ctx) {
   const ArgExtremumAttrs& a = ctx.attrs<ArgExtremumAttrs>();

@@ -14,16 +14,13 @@ void DefineArgMin(OpDef& op) {
 
 template <class T>
 struct ArgMinKernel {
-  static void Compute(KernelContext& ctx) {
-    arg_extremum::Compute<T, false>(ctx);
-  }
+  static void Compute(KernelContext& ctx) { arg_extremum::Compute<T, false>(ctx); }
 };
 
 REGISTER_OPERATOR(arg_min, DefineArgMin);
 REGISTER_OPEN_ATTRS(arg_min, "axis");
 REGISTER_LOD_RULE(arg_min, KeepsRows);
-REGISTER_KERNELS(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
-                    double);
+REGISTER_KERNELS(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::arg_extremum

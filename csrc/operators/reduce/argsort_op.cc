@@ -45,11 +45,9 @@ struct ArgsortKernel {
 };
 
 REGISTER_OPERATOR(argsort, DefineArgsort);
-REGISTER_LOD_RULE(argsort, [](const LoDCall& c) {
-  return c.IsBehindFirst(c.attrs<ArgsortAttrs>().axis);
-});
-REGISTER_KERNELS(argsort, ArgsortKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
-                    double);
+REGISTER_LOD_RULE(argsort,
+                  [](const LoDCall& c) { return c.IsBehindFirst(c.attrs<ArgsortAttrs>().axis); });
+REGISTER_KERNELS(argsort, ArgsortKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::sorting

@@ -1,4 +1,7 @@
-#include "operators/optimizer/optimizer.h"
+#include "kernels/elementwise.h"
+#include "op/number.h"
+#include "op/op_registry.h"
+#include "operators/reduce/length.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -40,16 +43,20 @@ struct ClipByNormKernel {
   }
 
   static void Clip(const KernelContext& ctx, const Tensor& x, Tensor* out) {
-    double most = NumberFor<T>(ctx.attrs<ClipByNormAttrs>().max_norm);
-    double norm = optimizer::Norm(x.data<T>(), x.numel());
-    T factor = norm > most ? static_cast<T>(most / norm) : T(1);
+    const double most = NumberFor<T>(ctx.attrs<ClipByNormAttrs>().max_norm);
+    Tensor share({1}, DTypeOf<T>::value, ctx.place());
+    T* to = share.mutable_data<T>();
+    reduce::WithLength(x.data<T>(), x.numel(), [=] DYGRAPH_FN(double norm) {
+      *to = norm > most ? static_cast<T>(most / norm) : T(1);
+    });
+    const Number<T> factor(share);
     kernels::Map(x.data<T>(), out->mutable_data<T>(), x.numel(),
-                 [factor](T v) { return v * factor; });
+                 [factor] DYGRAPH_FN(T v) { return v * factor(); });
   }
 };
 
 REGISTER_OPERATOR(clip_by_norm, DefineClipByNorm);
-REGISTER_CPU_KERNEL(clip_by_norm, ClipByNormKernel, float, double);
+REGISTER_KERNELS(clip_by_norm, ClipByNormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -43,7 +43,8 @@ int64_t First(const T* row, int64_t n, Beats beats) {
   return at;
 }
 
-// Along the middle axis of [rows, n, inner]. A NaN wins over all, the first of equals over the others.
+// Along the middle axis of [rows, n, inner]. A NaN wins over all, the first of equals over the
+// others.
 template <bool kMax, class T, class Index>
 void Search(const T* from, int64_t rows, int64_t n, int64_t inner, Index* to) {
   auto beats = [](T v, T best) {
@@ -60,7 +61,8 @@ void Search(const T* from, int64_t rows, int64_t n, int64_t inner, Index* to) {
       }
       for (int64_t i = 1; i < n; ++i) {  // along memory
         for (int64_t k = 0; k < inner; ++k) {
-          if (beats(row[i * inner + k], row[found[k] * inner + k])) found[k] = static_cast<Index>(i);
+          if (beats(row[i * inner + k], row[found[k] * inner + k]))
+            found[k] = static_cast<Index>(i);
         }
       }
     }

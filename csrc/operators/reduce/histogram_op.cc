@@ -70,10 +70,9 @@ struct HistogramKernel {
     const F inf = std::numeric_limits<F>::infinity();
     kernels::FoldAll(
         of_x ? n : 0, Range<F>{inf, -inf},
-        [=] DYGRAPH_FN(int64_t i) {
-          return Range<F>{static_cast<F>(v[i]), static_cast<F>(v[i])};
-        },
-        kernels::Sum(), [=] DYGRAPH_FN(Range<F> found) {
+        [=] DYGRAPH_FN(int64_t i) { return Range<F>{static_cast<F>(v[i]), static_cast<F>(v[i])}; },
+        kernels::Sum(),
+        [=] DYGRAPH_FN(Range<F> found) {
           *range = of_x ? found : given;
           if (range->least == range->most) range->least -= F(1), range->most += F(1);
         });

@@ -32,8 +32,8 @@ struct L1NormKernel {
     int64_t n = x.numel();
     bool all = true;
     kernels::Reduce<kernels::SumOfOp<T, Abs<T>>>(x.data<T>(), Span<const int64_t>(&n, 1),
-                                              Span<const bool>(&all, 1),
-                                              ctx.Out(kOut).mutable_data<T>());
+                                                 Span<const bool>(&all, 1),
+                                                 ctx.Out(kOut).mutable_data<T>());
   }
 };
 

@@ -152,10 +152,9 @@ struct MedianGradKernel {
     T* to = out.mutable_data<T>();
     const T* from = g.data<T>();
     kernels::Fill(to, out.numel(), T(0));
-    ForEachMiddle(ctx, kMedianIndex, g.numel(), out.numel(),
-                  [=] DYGRAPH_FN(int64_t i, int64_t at) {
-                    kernels::AddAt(to + at, from[i] / T(2));
-                  });
+    ForEachMiddle(ctx, kMedianIndex, g.numel(), out.numel(), [=] DYGRAPH_FN(int64_t i, int64_t at) {
+      kernels::AddAt(to + at, from[i] / T(2));
+    });
   }
 };
 }  // namespace grad
@@ -193,10 +192,9 @@ struct MedianGradGradKernel {
     const T* from = ddx.data<T>();
     T* to = out.mutable_data<T>();
     kernels::Fill(to, out.numel(), T(0));
-    ForEachMiddle(ctx, kMedianIndex, out.numel(), ddx.numel(),
-                  [=] DYGRAPH_FN(int64_t i, int64_t at) {
-                    kernels::AddAt(to + i, from[at] / T(2));
-                  });
+    ForEachMiddle(
+        ctx, kMedianIndex, out.numel(), ddx.numel(),
+        [=] DYGRAPH_FN(int64_t i, int64_t at) { kernels::AddAt(to + i, from[at] / T(2)); });
   }
 };
 }  // namespace grad_grad

@@ -37,9 +37,8 @@ using reduce::Elements;
 // The first element whose |x| is the norm; count where there is none.
 template <class T>
 DYGRAPH_INLINE int64_t Extreme(Team team, const T* x, const Elements* elements, T norm) {
-  return kernels::First(team, elements->count, [=](int64_t i) {
-    return std::fabs(x[(*elements)[i]]) == norm;
-  });
+  return kernels::First(team, elements->count,
+                        [=](int64_t i) { return std::fabs(x[(*elements)[i]]) == norm; });
 }
 
 DYGRAPH_INLINE double Sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
@@ -213,10 +212,10 @@ void RunThird(higher::Problem& problem, const Norm& norm) {
   });
 }
 
-#define REGISTER_TYPE(T)                                                                       \
-  template void Compute<T>(const Tensor&, const Norm&, Tensor*);                               \
-  template void Grad<T>(const Tensor&, const Tensor&, const Tensor&, const Norm&, Tensor*);    \
-  template void GradGrad<T>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,        \
+#define REGISTER_TYPE(T)                                                                    \
+  template void Compute<T>(const Tensor&, const Norm&, Tensor*);                            \
+  template void Grad<T>(const Tensor&, const Tensor&, const Tensor&, const Norm&, Tensor*); \
+  template void GradGrad<T>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,     \
                             const Norm&, Tensor*, Tensor*)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);

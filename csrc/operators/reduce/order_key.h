@@ -1,5 +1,5 @@
-// Lines along an axis, and numbers whose order is that of the elements. A NaN counts as greater than
-// all numbers.
+// Lines along an axis, and numbers whose order is that of the elements. A NaN counts as greater
+// than all numbers.
 #pragma once
 
 #include <cstdint>

@@ -19,17 +19,17 @@ template <class T, class F>
 void ForEachFirst(const Tensor& x, const Tensor& out, const ReduceAttrs& a, F f) {
   if (x.numel() == 0) return;
   const T *values = x.data<T>(), *results = out.data<T>();
-  ForEachResult(x.dims(), Axes(x.rank(), a),
-                [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
-                               kernels::Team team) {
-                  const T wanted = results[o];
-                  const Elements* at = &elements;
-                  const int64_t i = kernels::First(team, elements.count, [=](int64_t j) {
-                    const T v = values[first + (*at)[j]];
-                    return v == wanted || (v != v && wanted != wanted);
-                  });
-                  if (i < elements.count) team.Once([=] { f(o, first + (*at)[i]); });
-                });
+  ForEachResult(
+      x.dims(), Axes(x.rank(), a),
+      [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements, kernels::Team team) {
+        const T wanted = results[o];
+        const Elements* at = &elements;
+        const int64_t i = kernels::First(team, elements.count, [=](int64_t j) {
+          const T v = values[first + (*at)[j]];
+          return v == wanted || (v != v && wanted != wanted);
+        });
+        if (i < elements.count) team.Once([=] { f(o, first + (*at)[i]); });
+      });
 }
 
 namespace extreme_grad {

@@ -47,24 +47,24 @@ struct ProdGradKernel {
     const T *values = x.data<T>(), *gs = g.data<T>();
     T* out = ctx.Out(kXGrad).mutable_data<T>();
     Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
-    ForEachResult(x.dims(), axes,
-                  [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
-                                 kernels::Team team) {
-                    const Elements* places = &elements;
-                    team.Once([=] {
-                      double before = 1, after = gs[o];
-                      for (int64_t i = 0; i < places->count; ++i) {
-                        const int64_t at = first + (*places)[i];
-                        out[at] = static_cast<T>(before);
-                        before *= values[at];
-                      }
-                      for (int64_t i = places->count; i-- > 0;) {
-                        const int64_t at = first + (*places)[i];
-                        out[at] = static_cast<T>(out[at] * after);
-                        after *= values[at];
-                      }
-                    });
-                  });
+    ForEachResult(
+        x.dims(), axes,
+        [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements, kernels::Team team) {
+          const Elements* places = &elements;
+          team.Once([=] {
+            double before = 1, after = gs[o];
+            for (int64_t i = 0; i < places->count; ++i) {
+              const int64_t at = first + (*places)[i];
+              out[at] = static_cast<T>(before);
+              before *= values[at];
+            }
+            for (int64_t i = places->count; i-- > 0;) {
+              const int64_t at = first + (*places)[i];
+              out[at] = static_cast<T>(out[at] * after);
+              after *= values[at];
+            }
+          });
+        });
   }
 };
 }  // namespace grad
@@ -135,28 +135,28 @@ struct ProdGradGradKernel {
     Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
     Scratch room = ctx.Workspace(out ? x.numel() * sizeof(Dual) : 0);
     Dual* before = room.as<Dual>();  // the product of the elements before each
-    ForEachResult(x.dims(), axes,
-                  [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
-                                 kernels::Team team) {
-                    const Elements* places = &elements;
-                    team.Once([=] {
-                      Dual product{1, 0};
-                      for (int64_t i = 0; i < places->count; ++i) {
-                        const int64_t at = first + (*places)[i];
-                        if (out) before[at] = product;
-                        product *= {values[at], along[at]};
-                      }
-                      totals[o] = static_cast<T>(product.d);
-                      if (!out) return;
-                      Dual after{1, 0};
-                      for (int64_t i = places->count; i-- > 0;) {
-                        const int64_t at = first + (*places)[i];
-                        before[at] *= after;
-                        out[at] = static_cast<T>(gs[o] * before[at].d);
-                        after *= {values[at], along[at]};
-                      }
-                    });
-                  });
+    ForEachResult(
+        x.dims(), axes,
+        [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements, kernels::Team team) {
+          const Elements* places = &elements;
+          team.Once([=] {
+            Dual product{1, 0};
+            for (int64_t i = 0; i < places->count; ++i) {
+              const int64_t at = first + (*places)[i];
+              if (out) before[at] = product;
+              product *= {values[at], along[at]};
+            }
+            totals[o] = static_cast<T>(product.d);
+            if (!out) return;
+            Dual after{1, 0};
+            for (int64_t i = places->count; i-- > 0;) {
+              const int64_t at = first + (*places)[i];
+              before[at] *= after;
+              out[at] = static_cast<T>(gs[o] * before[at].d);
+              after *= {values[at], along[at]};
+            }
+          });
+        });
     if (gg) kernels::Cast(x.dtype(), totals, gg->dtype(), gg->mutable_raw_data(), gg->numel());
   }
 };

@@ -46,7 +46,8 @@ inline bool TruthKeepsRows(const LoDCall& c) {
 
 inline void DefineTruth(OpDef& op, const char* comment) {
   DefineReduce(op, comment)
-      .Input(kAxisTensor, "AxisTensor", "[n] int32 or int64, in place of dim", kDispensable | kOnHost)
+      .Input(kAxisTensor, "AxisTensor", "[n] int32 or int64, in place of dim",
+             kDispensable | kOnHost)
       .Input(kAxisTensorList, "AxisTensorList", "one integer for each axis, in place of dim",
              kDispensable | kDuplicable | kOnHost)
       .Shape(InferTruth)

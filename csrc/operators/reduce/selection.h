@@ -100,24 +100,24 @@ inline const Keyed<uint64_t>* SortedRow(TwoRows<uint64_t>* rows, int64_t n) {
 template <class T>
 void Mode(const T* from, const Lines& lines, T* values, int64_t* indices) {
   using K = uint64_t;  // any number of elements
-  ForLines<T, TwoRows<K>>(
-      from, lines, 64, values, indices,
-      [](const T* line, int64_t n, int64_t step, TwoRows<K>* rows) {
-        K least = ~K(0);
-        for (int64_t i = 0; i < n; ++i)
-          least = std::min(least, static_cast<K>(OrderKey(line[i * step])));
-        for (int64_t i = 0; i < n; ++i)  // from 0 on: keys of a small range have few digits
-          rows->row[i] = {OrderKey(line[i * step]) - least, static_cast<K>(i)};
-        const Keyed<K>* sorted = SortedRow(rows, n);
-        int64_t best = 0, most = 0;
-        for (int64_t i = 0, begin = 0; i < n; ++i) {
-          if (sorted[i].key != sorted[begin].key) begin = i;
-          if (i - begin + 1 <= most) continue;
-          most = i - begin + 1;
-          best = i;
-        }
-        return static_cast<int64_t>(sorted[best].at);
-      });
+  ForLines<T, TwoRows<K>>(from, lines, 64, values, indices,
+                          [](const T* line, int64_t n, int64_t step, TwoRows<K>* rows) {
+                            K least = ~K(0);
+                            for (int64_t i = 0; i < n; ++i)
+                              least = std::min(least, static_cast<K>(OrderKey(line[i * step])));
+                            for (int64_t i = 0; i < n;
+                                 ++i)  // from 0 on: keys of a small range have few digits
+                              rows->row[i] = {OrderKey(line[i * step]) - least, static_cast<K>(i)};
+                            const Keyed<K>* sorted = SortedRow(rows, n);
+                            int64_t best = 0, most = 0;
+                            for (int64_t i = 0, begin = 0; i < n; ++i) {
+                              if (sorted[i].key != sorted[begin].key) begin = i;
+                              if (i - begin + 1 <= most) continue;
+                              most = i - begin + 1;
+                              best = i;
+                            }
+                            return static_cast<int64_t>(sorted[best].at);
+                          });
 }
 
 }  // namespace dygraph::sorting

@@ -93,9 +93,8 @@ struct TopKGradKernel {
     T* to = out.mutable_data<T>();
     const T* from = g.data<T>();
     kernels::Fill(to, out.numel(), T(0));
-    ForIndices(ctx, kIndices, out.dims(), [=] DYGRAPH_FN(int64_t i, int64_t at) {
-      kernels::AddAt(to + at, from[i]);
-    });
+    ForIndices(ctx, kIndices, out.dims(),
+               [=] DYGRAPH_FN(int64_t i, int64_t at) { kernels::AddAt(to + at, from[i]); });
   }
 };
 }  // namespace grad

@@ -90,10 +90,9 @@ struct TopKV2GradKernel {
     T* to = out.mutable_data<T>();
     const T* from = g.data<T>();
     kernels::Fill(to, out.numel(), T(0));
-    ForEachPicked(ctx, kIndices, out.dims(), ctx.attrs<TopKV2Attrs>().axis,
-                  [=] DYGRAPH_FN(int64_t picked, int64_t at) {
-                    kernels::AddAt(to + at, from[picked]);
-                  });
+    ForEachPicked(
+        ctx, kIndices, out.dims(), ctx.attrs<TopKV2Attrs>().axis,
+        [=] DYGRAPH_FN(int64_t picked, int64_t at) { kernels::AddAt(to + at, from[picked]); });
   }
 };
 }  // namespace grad
@@ -132,9 +131,8 @@ struct TopKV2GradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(top_k_v2, DefineTopKV2);
-REGISTER_LOD_RULE(top_k_v2, [](const LoDCall& c) {
-  return c.IsBehindFirst(c.attrs<TopKV2Attrs>().axis);
-});
+REGISTER_LOD_RULE(top_k_v2,
+                  [](const LoDCall& c) { return c.IsBehindFirst(c.attrs<TopKV2Attrs>().axis); });
 REGISTER_KERNELS(top_k_v2, TopKV2Kernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(top_k_v2_grad, grad::DefineTopKV2Grad);
 REGISTER_KERNELS(top_k_v2_grad, grad::TopKV2GradKernel, float, double);

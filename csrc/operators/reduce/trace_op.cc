@@ -1,8 +1,8 @@
-#include "kernels/fold.h"
 #include "kernels/elementwise.h"
-#include "operators/reduce/results.h"
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
+#include "operators/reduce/results.h"
 
 namespace dygraph {
 namespace {
@@ -74,16 +74,15 @@ struct TraceKernel {
     T* to = out.mutable_data<T>();
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;  // integers wrap
     const int64_t begin = d.begin, count = d.count, step = d.step;
-    reduce::ForEachResult(d.walk, d.elements, 4,
-                          [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&,
-                                         kernels::Team team) {
-                            const T* x = from + begin + first;
-                            const Sum sum = kernels::Fold(
-                                team, count, Sum(0),
-                                [=](int64_t k) { return static_cast<Sum>(x[k * step]); },
-                                kernels::Sum());
-                            team.Once([=] { to[i] = static_cast<T>(sum); });
-                          });
+    reduce::ForEachResult(
+        d.walk, d.elements, 4,
+        [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&, kernels::Team team) {
+          const T* x = from + begin + first;
+          const Sum sum = kernels::Fold(
+              team, count, Sum(0), [=](int64_t k) { return static_cast<Sum>(x[k * step]); },
+              kernels::Sum());
+          team.Once([=] { to[i] = static_cast<T>(sum); });
+        });
   }
 };
 
@@ -113,12 +112,12 @@ struct TraceGradKernel {
     kernels::Fill(to, out.numel(), T(0));
     const T* from = g.data<T>();
     const int64_t begin = d.begin, count = d.count, step = d.step;
-    reduce::ForEachResult(d.walk, d.elements, 4,
-                          [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&,
-                                         kernels::Team team) {
-                            T* x = to + begin + first;
-                            team.Each(count, [=](int64_t k) { x[k * step] = from[i]; });
-                          });
+    reduce::ForEachResult(
+        d.walk, d.elements, 4,
+        [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&, kernels::Team team) {
+          T* x = to + begin + first;
+          team.Each(count, [=](int64_t k) { x[k * step] = from[i]; });
+        });
   }
 };
 }  // namespace grad

@@ -77,7 +77,7 @@ struct UniqueConsecutiveKernel {
 
 REGISTER_OPERATOR(unique_consecutive, DefineUniqueConsecutive);
 REGISTER_KERNELS(unique_consecutive, UniqueConsecutiveKernel, bool, int32_t, int64_t, float,
-                    double);
+                 double);
 
 }  // namespace
 }  // namespace dygraph::groups

@@ -1,5 +1,5 @@
-// operators/metric/class_states.h on the device: a team for each class, so that weights are added in
-// an order of their own.
+// operators/metric/class_states.h on the device: a team for each class, so that weights are added
+// in an order of their own.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ void CountStates(int64_t n, int64_t classes, const T* weights, F of, double* sta
         [=](int64_t i) {
           const Classes both = of(i);
           detail::States one = {{0, 0, 0, 0}};
-          const int column = both.found == c ? (both.label == c ? kTp : kFp)
-                                             : (both.label == c ? kFn : kTn);
+          const int column =
+              both.found == c ? (both.label == c ? kTp : kFp) : (both.label == c ? kFn : kTn);
           one.of[column] = weights ? static_cast<double>(weights[i]) : 1.0;
           return one;
         },

@@ -1,4 +1,5 @@
-// operators/reduce/bins.h on the device. The greatest number is read once: the output has that size.
+// operators/reduce/bins.h on the device. The greatest number is read once: the output has that
+// size.
 #pragma once
 
 #include <type_traits>

@@ -78,9 +78,8 @@ Groups SortedElements(const T* from, int64_t n) {
       1, n, [=] DYGRAPH_FN(int64_t, int64_t i) { return sorting::OrderKey(from[i]); }, keys.data(),
       order.data());
   const K* k = keys.data();
-  return FromSorted(n, order.data(), [=] DYGRAPH_FN(int64_t i) {
-    return i == 0 || k[i] != k[i - 1];
-  });
+  return FromSorted(n, order.data(),
+                    [=] DYGRAPH_FN(int64_t i) { return i == 0 || k[i] != k[i - 1]; });
 }
 
 // In order of first appearance.

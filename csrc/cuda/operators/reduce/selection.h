@@ -36,9 +36,7 @@ void Mode(const T* from, const Lines& lines, T* values, int64_t* indices) {
     const K* keys = all_keys + line * all.n;
     const Run best = team.Merge(
         all.n, Run{0, all.n},
-        [=](int64_t i) {
-          return Run{i + 1 - kernels::Bound<false>(keys, all.n, keys[i]), i};
-        },
+        [=](int64_t i) { return Run{i + 1 - kernels::Bound<false>(keys, all.n, keys[i]), i}; },
         [](Run a, Run b) {
           return a.length > b.length || (a.length == b.length && a.end < b.end) ? a : b;
         });
