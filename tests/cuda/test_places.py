@@ -128,7 +128,7 @@ def test_layers_move_with_their_optimizers(kind):
 
     def losses(moves):
         dygraph.seed(5)
-        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1D(4), nn.Linear(4, 1))
+        net = nn.Sequential(nn.BatchNorm1D(3), nn.Linear(3, 4, act="tanh"), nn.Linear(4, 1))
         own = {"momentum": 0.9} if kind == "Momentum" else {}
         rule = getattr(dygraph.optimizer, kind)(0.01, parameter_list=net.parameters(), **own)
         found = []
