@@ -197,9 +197,7 @@ def of_cuda_array(x, copy=None):
     if stream is not None:
         _core.device.wait_for(place, stream)
     elements = [s // dtype.itemsize for s in strides]
-    made = _core.from_cuda_array(
-        place, described["data"][0], shape, elements, dtype, x, bool(copy)
-    )
+    made = _core.from_cuda_array(place, described["data"][0], shape, elements, dtype, x, bool(copy))
     return _shared_if(copy is False, made)
 
 

@@ -180,7 +180,7 @@ def to_arrays(batch):
 
 
 def one_place(places, owner):
-    """The place for batches that `places` asks for: a place, its name, or a list of one; or None."""
+    """The place that `places` asks for: None, a place, its name, or a list of one."""
     if isinstance(places, (list, tuple)):
         if len(places) != 1:
             raise InvalidArgumentError(

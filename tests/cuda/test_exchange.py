@@ -45,7 +45,7 @@ def variable(values, dtype="float32"):
     return dygraph.to_variable(np.asarray(values, dtype))
 
 
-# DLPack as a consumer in C sees it -----------------------------------------------------------------
+# DLPack as a consumer in C sees it ----------------------------------------------------------------
 
 
 class Device(ctypes.Structure):
@@ -317,8 +317,7 @@ def test_the_tape_keeps_values_of_its_own():
     x, w = dygraph.from_dlpack(theirs), variable(np.ones((2, 2)))
     w.stop_gradient = False
     y = x @ w
-    _core.from_dlpack  # the owner writes after the call
-    theirs.owned.fill_(0.0)
+    theirs.owned.fill_(0.0)  # the owner writes after the call
     y.sum().backward()
     assert w.grad.tolist() == [[4.0, 4.0], [6.0, 6.0]]
 
@@ -507,7 +506,7 @@ def test_their_elementwise_functions_give_variables():
     assert root.place == PLACE and root.tolist() == [2.0, 3.0]
 
 
-# CuPy itself, as far as a stand-in goes -------------------------------------------------------------
+# CuPy itself, as far as a stand-in goes -----------------------------------------------------------
 
 
 @pytest.fixture

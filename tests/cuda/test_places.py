@@ -143,7 +143,12 @@ def test_layers_move_with_their_optimizers(kind):
         return found
 
     stay = losses([lambda net: net] * 4)
-    moves = [lambda net: net, lambda net: net.cuda(), lambda net: net.cpu(), lambda net: net.to("gpu")]
+    moves = [
+        lambda net: net,
+        lambda net: net.cuda(),
+        lambda net: net.cpu(),
+        lambda net: net.to("gpu"),
+    ]
     np.testing.assert_allclose(losses(moves), stay, rtol=2e-5)
     net = nn.Linear(2, 2)
     assert net.cuda(0).weight.place == PLACE and net.to(CPU).weight.place == CPU
