@@ -30,8 +30,9 @@ import dygraph
 from dygraph import amp, cuda, nn
 from dygraph import ops as F
 
-pretended = pathlib.Path(dygraph.__file__).parents[1] / "build/main/libs/pretend/libdygraph_cuda.so"
-installed = pathlib.Path(dygraph.__file__).parent / "libs/libdygraph_cuda.so"
+package = pathlib.Path(dygraph.__file__).resolve().parent
+installed = package / "libs/libdygraph_cuda.so"
+pretended = package.parent / "build/main/libs/pretend/libdygraph_cuda.so"
 if not installed.exists() and pretended.exists():
     dygraph.set_flags({"FLAGS_cuda_library": str(pretended)})
 dygraph.set_flags({"FLAGS_host_fallback": "quiet"})
@@ -83,7 +84,7 @@ def train(epochs, precision=None, scaler=None):
     for _ in range(epochs):
         for batch, wanted in loader:
             with amp.auto_cast(enable=precision is not None, dtype=precision or "float16"):
-                loss = F.softmax_with_cross_entropy(net(batch), wanted)[1].mean()
+                loss = F.softmax_with_cross_entropy(net(batch), wanted).mean()
             if scaler is None:
                 loss.backward()
                 adam.step()
