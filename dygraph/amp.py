@@ -302,9 +302,7 @@ class GradScaler(Shown):
     def _unscale_alike(self, parameters):
         grads = [p.grad for p in parameters]
         sparse = [_core.is_selected_rows(g) for g in grads]
-        values = [
-            _core.rows_value(g) if rows else g for g, rows in zip(grads, sparse, strict=True)
-        ]
+        values = [_core.rows_value(g) if rows else g for g, rows in zip(grads, sparse, strict=True)]
         scaling = self._scaling.to(dtype=values[0].dtype)
         results, found = ops.check_finite_and_unscale(values, scaling)
         for p, g, rows, made in zip(parameters, grads, sparse, results, strict=True):

@@ -368,7 +368,8 @@ def share_memory_with_cupy():
 class Stream:
     """The stream on which a device runs what we queue, for other libraries.
 
-    It has CUDA's stream protocol: ``cupy.cuda.Stream.from_external`` takes it.
+    It has CUDA's stream protocol, so CuPy takes it:
+    ``cupy.cuda.Stream.from_external(dygraph.cuda.current_stream())``.
 
     Attributes
     ----------

@@ -13,6 +13,12 @@ from typing import Any as _Any
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, ParamAttr
 from dygraph.core.lazily import find as _find
+from dygraph.core.places import (
+    cpu_places,
+    cuda_pinned_places,
+    cuda_places,
+    is_compiled_with_cuda,
+)
 from dygraph.errors import did_you_mean
 from dygraph.static import (
     backward,
@@ -44,12 +50,7 @@ from dygraph.static.difference import diff
 from dygraph.static.environment import (
     __version__ as __version__,
 )
-from dygraph.static.environment import (
-    cuda_pinned_places,
-    cuda_places,
-    is_compiled_with_cuda,
-    require_version,
-)
+from dygraph.static.environment import require_version
 from dygraph.static.executor import Executor
 from dygraph.static.fold import fold_inference
 from dygraph.static.guards import device_guard, name_scope

@@ -1,8 +1,8 @@
 """Programs and their parts, by the name of Fluid's module."""
 
 from dygraph.core.base import in_dygraph_mode
-from dygraph.static.guards import device_guard, name_scope
 from dygraph.core.places import cpu_places
+from dygraph.static.guards import device_guard, name_scope
 from dygraph.static.program import (
     Block,
     Operator,

@@ -98,8 +98,8 @@ Ref<Variable> CopyAhead(const Given& v, Place place) {
     device.CopyFromHost(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
   } else {
     device.CopyAhead(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
-    AfterQueuedWork(place, [held = std::move(pinned)]() mutable { held = Tensor(); });
   }
+  AfterQueuedWork(place, [held = std::move(pinned)]() mutable { held = Tensor(); });
   return Variable::Make(Value(std::move(t)));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "platform/after_work.h"
 #include "platform/device_context.h"
 #include "tensor/image_order.h"
 #include "tensor/scratch.h"
@@ -263,6 +264,8 @@ Tensor CopyTo(const Tensor& t, Place place) {
   DeviceContext& to = GetDeviceContext(place);
   if (IsHost(t.place())) {
     to.CopyFromHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
+    if (place.kind == DeviceKind::kCUDA && t.place().kind == DeviceKind::kCUDAPinned)
+      AfterQueuedWork(place, [held = t]() mutable { held = Tensor(); });  // the copy reads it later
   } else if (IsHost(place)) {
     from.CopyToHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
   } else if (t.place().kind != place.kind ||

@@ -132,8 +132,9 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
 def dlpack_device(self):
     """The device of `__dlpack__`: ``(2, n)``, a CUDA device, or ``(1, 0)``, the host."""
-    place = self.place
-    return (_CUDA, place.device_id) if place.kind == "CUDAPlace" else _HOST
+    if _core.is_empty(self) or self.place.kind != "CUDAPlace":
+        return _HOST
+    return _CUDA, self.place.device_id
 
 
 def cuda_array_interface(self):
@@ -142,7 +143,7 @@ def cuda_array_interface(self):
     The memory is read-only to them; it stays as it is while this variable lives, and a write to the
     variable copies first. `__dlpack__` lets it go as soon as the other array does.
     """
-    place = self.place
+    place = None if _core.is_empty(self) else self.place
     if place is None or place.kind != "CUDAPlace" or self.dtype.name == "bfloat16":
         raise AttributeError(
             f"'{type(self).__name__}' has no attribute '__cuda_array_interface__' for {self.dtype} "
@@ -197,9 +198,7 @@ def of_cuda_array(x, copy=None):
     if stream is not None:
         _core.device.wait_for(place, stream)
     elements = [s // dtype.itemsize for s in strides]
-    made = _core.from_cuda_array(
-        place, described["data"][0], shape, elements, dtype, x, bool(copy)
-    )
+    made = _core.from_cuda_array(place, described["data"][0], shape, elements, dtype, x, bool(copy))
     return _shared_if(copy is False, made)
 
 

@@ -146,7 +146,9 @@ def cuda_pinned_places(device_count=None):
     >>> len(dygraph.cuda_pinned_places(2))
     2
     """
-    return [_core.CUDAPinnedPlace()] * (len(cuda_places()) if device_count is None else device_count)
+    return [_core.CUDAPinnedPlace()] * (
+        len(cuda_places()) if device_count is None else device_count
+    )
 
 
 def cpu_places(device_count=None):

@@ -12,6 +12,7 @@ from dygraph.core import (
     foreign,
     in_place,
     index_arrays,
+    moves,
     size_lists,
     sizes,
     spellings,
@@ -34,7 +35,6 @@ from dygraph.functions import (
     sets,
     sorting,
 )
-from dygraph.functions.arguments import cuda_place_of, place_and_type
 from dygraph.inspect import printing
 
 __all__ = ["Parameter", "Variable"]
@@ -367,71 +367,6 @@ def clone(self):
     return ops.assign(self)
 
 
-def to(self, place=None, dtype=None):
-    """The values on another place or of another type; the variable itself if it has both.
-
-    Parameters
-    ----------
-    place : Place, dtype or Variable, optional
-        A type stands for `dtype`, a Variable for its place and type, as in torch.
-    dtype : dtype, optional
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> dygraph.zeros(2).to(dygraph.int64).dtype.name
-    'int64'
-    """
-    place, dtype = place_and_type(place, dtype)
-    if dtype is not None and self.dtype != _core.dtype_of(dtype):
-        self = astype(self, dtype)
-    if place is None or place == self.place:
-        return self
-    return _core.to_place(self, place)
-
-
-def cpu(self):
-    """The values in host memory; the variable itself if it is there."""
-    return to(self, _core.CPUPlace())
-
-
-def cuda(self, device=None):
-    """The values on a CUDA device; the variable itself if it is there.
-
-    Parameters
-    ----------
-    device : int, str or CUDAPlace, optional
-        None: the current device, or the first one.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.zeros(2)
-    >>> y = x.cuda() if dygraph.is_compiled_with_cuda() else x
-    >>> y.is_cuda == dygraph.is_compiled_with_cuda()
-    True
-    """
-    return to(self, cuda_place_of(device, "cuda"))
-
-
-def pin_memory(self):
-    """The values in page-locked memory of the host, from which a device copies quickly.
-
-    Operators take such a variable as one of the host. PreconditionNotMetError without a device.
-    """
-    return to(self, _core.CUDAPinnedPlace())
-
-
-def is_pinned(self):
-    """Whether the values lie in page-locked memory; see `pin_memory`."""
-    return self.place.kind == "CUDAPinnedPlace"
-
-
-def is_cuda(self):
-    """Whether the values lie on a CUDA device."""
-    return self.place.kind == "CUDAPlace"
-
-
 def tolist(self):
     """The values as nested lists of Python numbers; a number for a 0-d variable."""
     return _core.view(self).tolist()
@@ -558,12 +493,6 @@ _methods = {
     "grad_name": property(grad_name, doc=grad_name.__doc__),
     "clone": clone,
     "copy": clone,
-    "to": to,
-    "cpu": cpu,
-    "cuda": cuda,
-    "pin_memory": pin_memory,
-    "is_pinned": is_pinned,
-    "is_cuda": property(is_cuda, doc=is_cuda.__doc__),
     "tolist": tolist,
     "_repr_html_": printing.html,
     "__array__": exchange.array,
@@ -625,6 +554,7 @@ _methods |= {_name: _method_of(_name) for _name in _PLAIN.split()}
 _methods.update(element_methods.METHODS)
 _methods.update(reductions.METHODS)
 _methods.update(in_place.METHODS)
+_methods.update(moves.METHODS)
 _methods.update(spellings.ALIASES)
 for _name in spellings.HINTS.keys() - _methods.keys():
     _methods[_name] = spellings.Hint(_name, spellings.HINTS[_name])

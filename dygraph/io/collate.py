@@ -7,6 +7,7 @@ import numpy as np
 from dygraph import _core
 from dygraph.core.promotion import default_float
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.functions.arguments import place_of
 
 __all__ = ["default_collate"]
 
@@ -176,6 +177,32 @@ def to_arrays(batch):
     if isinstance(batch, _core.Variable) and str(batch.dtype) != "bfloat16":
         return Ragged(batch.numpy(), batch.lod()) if batch.lod() else batch.numpy()
     return rebuilt(batch, to_arrays)
+
+
+def one_place(places, owner):
+    """The place that `places` asks for: None, a place, its name, or a list of one."""
+    if isinstance(places, (list, tuple)):
+        if len(places) != 1:
+            raise InvalidArgumentError(
+                f"{owner}: places must be one place, since a process trains on one device, got "
+                f"{len(places)}. dygraph.distributed starts a process for each"
+            )
+        places = places[0]
+    return None if places is None else place_of(places, owner)
+
+
+def to_place(batch, place):
+    """The Variables of a batch on a place; to a CUDA device they are copied ahead.
+
+    The copy starts at once, beside what the device computes; what is queued later waits for it.
+    """
+    if isinstance(batch, _core.Variable):
+        if batch.place == place or _core.value_kind(batch) != "Tensor":
+            return batch
+        if place.kind == "CUDAPlace":
+            return _core.device.copy_ahead(batch, place)
+        return batch.to(place)
+    return rebuilt(batch, lambda part: to_place(part, place))
 
 
 def rebuilt(batch, function):

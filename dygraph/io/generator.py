@@ -4,7 +4,7 @@ from dygraph import reader
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.inspect.shown import Shown
-from dygraph.io.collate import gather, to_variables
+from dygraph.io.collate import gather, one_place, to_place, to_variables
 from dygraph.io.data_feeder import DataFeeder
 
 __all__ = ["GeneratorLoader"]
@@ -27,11 +27,15 @@ class GeneratorLoader(Shown):
                 "from_generator: return_list must be True without a feed_list, got False"
             )
         self._feeder = None if return_list else DataFeeder(feed_list)
-        self._reader = self._finish = None
+        self._reader = self._finish = self._place = None
 
     def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
-        """Set a reader of samples. Returns the loader."""
-        return self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last))
+        """Set a reader of samples. Returns the loader.
+
+        Batches are copied to `places`, one place, as by `DataLoader`; so in the next two.
+        """
+        listed = reader.batch(generator, batch_size, drop_last)
+        return self.set_sample_list_generator(listed, places)
 
     def set_sample_list_generator(self, generator, places=None):
         """Set a reader of lists of samples. Returns the loader."""
@@ -40,11 +44,13 @@ class GeneratorLoader(Shown):
         else:
             self._reader = reader.map_readers(gather, generator)
             self._finish = to_variables
+        self._place = one_place(places, "from_generator: places")
         return self
 
     def set_batch_generator(self, generator, places=None):
         """Set a reader of batches: lists or dicts of arrays or Variables. Returns the loader."""
         self._reader, self._finish = generator, to_variables
+        self._place = one_place(places, "from_generator: places")
         return self
 
     def __iter__(self):
@@ -53,6 +59,9 @@ class GeneratorLoader(Shown):
                 "from_generator: a reader must be set, got none. Call set_sample_generator, "
                 "set_sample_list_generator or set_batch_generator first"
             )
-        return map(self._finish, reader.buffered(self._reader, self._capacity)())
+        batches = map(self._finish, reader.buffered(self._reader, self._capacity)())
+        if self._place is None:
+            return batches
+        return map(lambda batch: to_place(batch, self._place), batches)
 
     __call__ = __iter__

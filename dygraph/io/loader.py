@@ -11,6 +11,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.inspect.shown import Shown, text
+from dygraph.io.collate import one_place, to_place
 from dygraph.io.pools import Processes, Serial, Threads
 from dygraph.io.sampler import BatchSampler
 from dygraph.io.worker import END, Failure, Job, raise_failure
@@ -57,6 +58,11 @@ class DataLoader(Shown, check.NamedArguments):
         Called with the worker's index in each worker before it reads.
     start_method : {"fork", "spawn", "forkserver"}
         The start method of processes. ``fork`` accepts any data set.
+    places : Place, str, or list of one, optional
+        Where the batches should lie. To a CUDA device they are copied from page-locked memory,
+        beside what it computes. None: the current place, see `dygraph.set_device`.
+    pin_memory : bool, default False
+        Batches in page-locked memory of the host, if `places` asks for no other place.
 
     Raises
     ------
@@ -100,6 +106,8 @@ class DataLoader(Shown, check.NamedArguments):
         seed=None,
         worker_init_fn=None,
         start_method="fork",
+        places=None,
+        pin_memory=False,
     ):
         if isinstance(dataset, type):
             raise ArgumentTypeError(
@@ -124,6 +132,10 @@ class DataLoader(Shown, check.NamedArguments):
         self.batch_size = check.integer(batch_size, "DataLoader: batch_size", 1)
         self.drop_last, self.shuffle = bool(drop_last), bool(shuffle)
         self.is_stream = not hasattr(dataset, "__getitem__")
+        self.place = one_place(places, "DataLoader: places")
+        self.pin_memory = bool(pin_memory)
+        if self.place is None and self.pin_memory:
+            self.place = _core.CUDAPinnedPlace()
         self._set_order(shuffle, sampler, batch_sampler)
         self._epoch = self._done = 0
         self._reads_alone = None  # True: threads gained nothing
@@ -277,12 +289,14 @@ class DataLoader(Shown, check.NamedArguments):
     def _loop(self, epoch, done):
         tasks = self._tasks(epoch, done)
         pool = self._pool(epoch)
+        place = _core.current_place() if self.place is None else self.place
+        stays = self.place is None and place == _core.CPUPlace()
         skip = done if self.is_stream else 0
         try:
             for batch in itertools.islice(_in_order(pool, tasks, self.timeout or None), skip, None):
                 if self._epoch == epoch:
                     self._done += 1
-                yield batch
+                yield batch if stays else to_place(batch, place)
             if self._epoch == epoch:
                 self._epoch, self._done = epoch + 1, 0
         finally:

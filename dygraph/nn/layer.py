@@ -3,7 +3,7 @@
 import warnings
 
 from dygraph import _core, unique_name
-from dygraph.autograd.recording import modes, switch
+from dygraph.autograd.recording import modes
 from dygraph.core import check, foreign, module_hints, spellings
 from dygraph.core.promotion import default_float
 from dygraph.core.variable import Parameter, Variable
@@ -16,10 +16,10 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
-from dygraph.functions.arguments import cuda_place_of, place_and_type
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
 from dygraph.nn.hooks import HookHandle
+from dygraph.nn.moves import Moves
 from dygraph.nn.param_attr import ParamAttr
 from dygraph.nn.paths import add_layer, tell_path
 
@@ -37,7 +37,7 @@ def needs_gradient(value):
     return False
 
 
-class Layer(check.NamedArguments, spellings.OfObjects):
+class Layer(check.NamedArguments, spellings.OfObjects, Moves):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
@@ -388,35 +388,6 @@ class Layer(check.NamedArguments, spellings.OfObjects):
             parameter.requires_grad = requires_grad
         return self
 
-    def to(self, place=None, dtype=None):
-        """Move parameters and buffers to a place, or float ones to another float type.
-
-        The place may be a name, such as ``"gpu"`` or ``"gpu:1"``. Optimizers keep updating the same
-        parameters. Gradients are cleared.
-        """
-        place, dtype = place_and_type(place, dtype)
-        for value in [*self.parameters(), *self.buffers()]:
-            new = value.detach()
-            if dtype is not None and value.dtype.is_floating:
-                new = new.astype(dtype)
-            if place is not None:
-                new = new.to(place)
-            value.clear_gradient()
-            with _no_recording():
-                _core.become(value, new.detach())
-        if dtype is not None:
-            for _, layer in self.named_sublayers(include_self=True):
-                layer.__dict__["_dtype"] = _core.dtype_of(dtype)
-        return self
-
-    def cuda(self, device=None):
-        """Move parameters and buffers to a CUDA device; None: the current one, or the first."""
-        return self.to(cuda_place_of(device, "cuda"))
-
-    def cpu(self):
-        """Move parameters and buffers to the memory of the host."""
-        return self.to(_core.CPUPlace())
-
     def state_dict(self, destination=None, include_sublayers=True, structured_name_prefix=""):
         """Parameters and persistable buffers by dotted name: the Variables themselves.
 
@@ -597,12 +568,3 @@ def _warn_of_plain_lists(root):
                         stacklevel=3,
                     )
                     break
-
-
-class _no_recording:  # noqa: N801
-    def __enter__(self):
-        self._on, self._reason = _core.grad_enabled(), modes.reason
-        switch(False)
-
-    def __exit__(self, *_):
-        switch(self._on, self._reason)

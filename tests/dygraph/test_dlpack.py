@@ -192,12 +192,10 @@ class TestBorrowing:
                 raise AssertionError("must not be asked")
 
             def __dlpack_device__(self):
-                return (2, 0)
+                return (4, 0)  # OpenCL
 
-        with pytest.raises(NotImplementedError, match="host memory"):
+        with pytest.raises(NotImplementedError, match="of the host or of CUDA devices"):
             dygraph.from_dlpack(Elsewhere())
-        with pytest.raises(NotImplementedError):
-            dygraph.from_dlpack(np.zeros(2), device="gpu")
 
 
 # A capsule made by hand, by the layout that DLPack documents.
@@ -279,7 +277,7 @@ class TestHandMadeCapsules:
             (ValueError, "at most 16 axes", [1] * 17, {}),
             (ValueError, "at most 16 axes", [1], {"ndim": -2}),
             (ValueError, "null pointer", [2], {"data": None}),
-            (NotImplementedError, "device type 2", [1], {"device_type": 2}),
+            (NotImplementedError, "device type 4", [1], {"device_type": 4}),
             (IndexError, "fit into 64 bits", [2**40, 2**40], {}),
         ],
     )

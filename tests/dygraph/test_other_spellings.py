@@ -114,7 +114,6 @@ def test_in_place_names_of_torch():
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("cuda", "x.to"),
         ("type", "astype"),
         ("repeat", "x.tile"),
         ("gather", "take_along_axis"),

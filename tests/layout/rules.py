@@ -53,8 +53,8 @@ PYTHON_ROOMS = set(
     "quantization saving stubs training vision".split()
 )
 PUBLIC_MODULES = set(
-    "__init__ __main__ callbacks checkpoint cuda distribution errors fft geometric inference "
-    "initializer linalg memory metrics nets notebook ops profiler reader regularizer "
+    "__init__ __main__ amp callbacks checkpoint cuda distribution errors fft geometric "
+    "inference initializer linalg memory metrics nets notebook ops profiler reader regularizer "
     "safetensors signal special text unique_name".split()
 )
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}

@@ -112,7 +112,7 @@ def sampler_beyond_the_data():
 
 
 def keyword_of_another_library():
-    io.DataLoader(Squares(), pin_memory=True)
+    io.DataLoader(Squares(), persistent_workers=True)
 
 
 def reader_that_is_not_a_function():

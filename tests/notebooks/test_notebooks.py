@@ -12,7 +12,7 @@ SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 def test_there_are_notebooks():
     assert [path.stem for path in SOURCES] == [
         "01_first_steps", "02_layers_and_training", "03_programs", "04_control_flow",
-        "05_sequences", "06_deployment",
+        "05_sequences", "06_deployment", "07_cuda",
     ]  # fmt: skip
 
 

@@ -99,8 +99,7 @@ constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
 struct Counters {
   long launches, copies_to_device, copies_to_host, copies_within, sets, waits, graph_launches,
-      mallocs, frees, host_functions, host_pointers, calls, default_waits, per_thread_waits,
-      default_records;
+      mallocs, frees, host_functions, host_pointers, calls, default_records, default_waits[2];
 };
 Counters g_counters;
 
@@ -150,8 +149,8 @@ const Name kCounters[] = {
     {"HOST_FUNCTIONS", &g_counters.host_functions, 0},
     {"HOST_POINTERS", &g_counters.host_pointers, 0},
     {"CALLS", &g_counters.calls, 0},
-    {"DEFAULT_WAITS", &g_counters.default_waits, 0},
-    {"PER_THREAD_WAITS", &g_counters.per_thread_waits, 0},
+    {"DEFAULT_WAITS", &g_counters.default_waits[0], 0},
+    {"PER_THREAD_WAITS", &g_counters.default_waits[1], 0},
     {"DEFAULT_RECORDS", &g_counters.default_records, 0},
 };
 
@@ -216,17 +215,15 @@ cudaError_t Enter() {
 
 bool IsDevice(int device) { return device >= 0 && device < g_settings.devices; }
 
+// Other libraries may compute there; here nothing is ever queued on them.
+bool IsDefault(cudaStream_t s) { return s == cudaStreamLegacy || s == cudaStreamPerThread; }
+
 cudaError_t CheckStream(cudaStream_t stream) {
-  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
+  if (stream == nullptr || IsDefault(stream)) {
     return Refuse(cudaErrorInvalidResourceHandle, "the default stream is not to be used");
   }
   if (g_alive.count(stream)) return cudaSuccess;
   return Refuse(cudaErrorInvalidResourceHandle, "a stream that does not live is used");
-}
-
-// Other libraries may compute there; here nothing is ever queued on them.
-bool IsDefault(cudaStream_t stream) {
-  return stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
 bool IsEvent(cudaEvent_t event) { return g_events.count(event) > 0; }
@@ -763,10 +760,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   PRETEND_ENTER();
-  if (IsDefault(stream) && IsEvent(event)) {
-    ++(stream == cudaStreamLegacy ? g_counters.default_waits : g_counters.per_thread_waits);
-    return cudaSuccess;
-  }
+  if (IsDefault(stream) && IsEvent(event))
+    return ++g_counters.default_waits[stream == cudaStreamPerThread], cudaSuccess;
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) {
@@ -821,7 +816,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     ++g_counters.default_records;
     event->stream = nullptr;
     event->capture = nullptr;
-    event->stamp.reset();
     return cudaSuccess;
   }
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
