@@ -162,7 +162,7 @@ def tests(*arguments, seconds):
     shared = []
     try:
         importlib.metadata.version("pytest-xdist")
-        shared = ["-n", "1" if REDUCED else "4"]
+        shared = [] if REDUCED else ["-n", "4"]
     except importlib.metadata.PackageNotFoundError:
         pass
     code, text = command(
@@ -181,7 +181,7 @@ def tests(*arguments, seconds):
 
 def operators():
     """The cases of all operators on the device."""
-    where = "tests/operators/activation/test_relu.py" if REDUCED else "tests/operators"
+    where = "tests/operators/activation/test_relu_op.py" if REDUCED else "tests/operators"
     return tests(where, "-k", "runs_on_cuda", seconds=500)
 
 
