@@ -98,11 +98,15 @@ e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 
 
 # Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
+    "amp": "",
     "autograd": "recompute",
     "autograd.gradient_check": "check_grad",
     "callbacks": "",
     "checkpoint": "",
     "codegen": "",
+    "core.places": "cpu_places cuda_pinned_places cuda_places get_device is_compiled_with_cuda "
+    "set_device",
+    "cuda": "",
     "dataset": "",
     "distributed": "",
     "distributed.parallel": "DataParallel ParallelEnv prepare_context",

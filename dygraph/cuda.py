@@ -5,11 +5,20 @@ Calls queue their work on the device's stream and return; reading a value waits.
 a kernel for the device runs on the host, with copies there and back; `fallbacks` counts such calls.
 """
 
+import warnings
+
 from dygraph import _core, memory
-from dygraph.errors import ArgumentTypeError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    NotFoundError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = [
     "Event",
+    "Graph",
     "Stream",
     "counts",
     "current_device",
@@ -21,6 +30,7 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "graph",
     "is_available",
     "max_memory_allocated",
     "mem_get_info",
@@ -28,6 +38,7 @@ __all__ = [
     "memory_reserved",
     "reset_peak_memory_stats",
     "set_device",
+    "share_memory_with_cupy",
     "synchronize",
     "syncs",
 ]
@@ -260,6 +271,7 @@ def empty_cache(device=None):
     int
         Bytes given back.
     """
+    _core.device.forget_ahead()
     return memory.release_free(_place(device))
 
 
@@ -275,7 +287,8 @@ def counts(device=None):
     -------
     dict
         ``waits`` of the host, ``copies_in`` and ``copies_out`` with ``bytes_in`` and ``bytes_out``,
-        ``graph_launches``.
+        ``graph_launches``; ``moved_inputs``, inputs of calls that lay elsewhere than the call
+        computed.
     """
     return _core.device.counts(_place(device))
 
@@ -328,6 +341,28 @@ def device_kernels():
             here = any("CUDAPlace" in kernel for kernel in kernels)
             found["device" if here else "host"].append(name)
     return found
+
+
+def share_memory_with_cupy():
+    """Let CuPy take its memory from ours, so that neither keeps what the other could use.
+
+    CuPy's arrays count in `memory_allocated`. Blocks are handed over in the order of CUDA's default
+    stream, which is CuPy's, and of the streams that it waits for: with streams that CuPy made
+    ``non_blocking``, call their ``synchronize()`` before an array of theirs ends.
+
+    Raises
+    ------
+    NotFoundError
+        CuPy is not installed.
+    """
+    try:
+        import cupy
+    except ImportError:
+        raise NotFoundError(
+            "share_memory_with_cupy: CuPy must be installed, got none. pip install cupy-cuda13x"
+        ) from None
+    allocator = cupy.cuda.memory.CFunctionAllocator(0, *_core.device.functions_for_cupy(), _core)
+    cupy.cuda.set_allocator(allocator.malloc)
 
 
 class Stream:
@@ -456,3 +491,269 @@ class Event:
         if not isinstance(end, Event):
             raise ArgumentTypeError(f"elapsed_time: end must be an Event, got {kind_of(end)}")
         return end._event.since(self._event)
+
+
+# Functions as graphs ------------------------------------------------------------------------------
+
+_MANY_RECORDINGS = 8  # of arguments of one kind, after which a warning says why
+
+
+def graph(function=None, size=8):
+    """Make calls of a function run as a graph of the device, which is one launch.
+
+    The first call with arguments of one kind (types, shapes, constants) is an ordinary one, the
+    second is recorded, and later ones play the record: arguments are copied to its fixed memory,
+    and results out of it, so that a result stays as it is. Weights that the function reads may
+    change in place, as optimizers change them; where one lies elsewhere the call is recorded anew.
+
+    No gradients are recorded in the function. A whole training step, or a layer whose results want
+    gradients, becomes a graph with `dygraph.jit.compile`, which checks more and also repeats what
+    this function refuses.
+
+    Parameters
+    ----------
+    function : callable
+        A function of Variables on one CUDAPlace, and of constants. It returns Variables, in lists,
+        tuples and dicts or not. What it reads otherwise of Python is read in the first two calls
+        alone. None: returns a decorator.
+    size : int
+        How many graphs are kept, for other arguments; the one that ran longest ago goes first.
+
+    Returns
+    -------
+    Graph
+        ``replays`` and ``recordings`` count.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) `function` is not callable; a call gets an array or a constant without a hash.
+    PreconditionNotMetError
+        In one of the first two calls, which then has changed nothing: the function reads a value
+        (``numpy()``, ``if``), waits for the device, calls an operator that the host computes, draws
+        random numbers, or writes to a Variable that it did not make.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> net = dygraph.nn.Linear(4, 2)
+    >>> fast = dygraph.cuda.graph(net)
+    >>> if dygraph.cuda.is_available():
+    ...     with dygraph.guard(dygraph.CUDAPlace(0)):
+    ...         net.to("gpu")
+    ...         y = [fast(dygraph.ones([3, 4])) for _ in range(4)]
+    """
+    if function is None:
+        return lambda f: graph(f, size)
+    return Graph(function, size)
+
+
+class Graph:
+    """A function whose calls run as graphs of a device. `graph` makes it.
+
+    Attributes
+    ----------
+    replays : int
+        Calls that played a record.
+    recordings : int
+        Calls that were recorded.
+    """
+
+    def __init__(self, function, size=8):
+        from dygraph.core import check
+
+        if not callable(function):
+            raise ArgumentTypeError(
+                f"cuda.graph: function must be a function or a Layer, got {kind_of(function)}"
+            )
+        self._function, self._size = function, check.integer(size, "cuda.graph: size", 1)
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._calls = {}  # kind of the arguments -> _Recorded; the one that ran last comes last
+        self.replays = self.recordings = 0
+
+    def __repr__(self):
+        return f"Graph({self._name}, {len(self._calls)} kinds of arguments, {self.replays} replays)"
+
+    def __call__(self, *args, **kwargs):
+        """The results of the function, in memory of their own."""
+        variables = [v for v in (*args, *kwargs.values()) if isinstance(v, _core.Variable)]
+        key = self._key(args, kwargs)
+        known = self._calls.pop(key, None)
+        with _no_grad():
+            if not _core.get_flag("cuda_graphs"):
+                return self._function(*args, **kwargs)
+            place = self._place_of(variables)
+            if known is None:
+                known = _Recorded(self._name, place)
+                results = known.first(self._function, args, kwargs, variables)
+            elif known.fits():
+                results = known.replay(variables)
+                self.replays += 1
+            else:
+                results = known.record(self._function, args, kwargs, variables)
+                self.recordings += 1
+        self._calls[key] = known
+        while len(self._calls) > self._size:
+            del self._calls[next(iter(self._calls))]
+        return results
+
+    def _key(self, args, kwargs):
+        def kind(value):
+            if isinstance(value, _core.Variable):
+                return _core.device.form(value)
+            try:
+                hash(value)
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"cuda.graph: {self._name} must get Variables and constants, got "
+                    f"{kind_of(value)}. Pass a dygraph.to_variable(...) of it"
+                ) from None
+            return type(value), value
+
+        return (
+            tuple(map(kind, args)),
+            tuple((name, kind(value)) for name, value in kwargs.items()),
+        )
+
+    def _place_of(self, variables):
+        places = {str(v.place): v.place for v in variables}
+        if len(places) != 1 or next(iter(places.values())).kind != "CUDAPlace":
+            raise ArgumentTypeError(
+                f"cuda.graph: {self._name} must get Variables on one CUDAPlace, got "
+                f"{' and '.join(places) or 'none'}. variable.to('gpu') moves one"
+            )
+        if len({id(v) for v in variables}) < len(variables):
+            raise ArgumentTypeError(
+                f"cuda.graph: {self._name} must get each Variable once, got one twice. Pass a "
+                "copy: x.clone()"
+            )
+        return next(iter(places.values()))
+
+    def clear(self):
+        """Drop all graphs and their memory; the next calls begin anew."""
+        self._calls.clear()
+
+
+class _Recorded:
+    """Calls with arguments of one kind: an ordinary one, a recorded one, replays."""
+
+    def __init__(self, name, place):
+        self._name, self._place = name, place
+        self._graph = None
+        self._times = 0
+
+    def fits(self):
+        """Whether there is a record that may be played."""
+        return self._graph is not None and self._graph.fits()
+
+    def first(self, function, args, kwargs, variables):
+        """An ordinary call, which shows what cannot be part of a graph."""
+        calls = _core.device.fallbacks()
+        results = self._observed(function, args, kwargs, variables, lambda v: None)
+        new = [name for name, n in _core.device.fallbacks() if n > dict(calls).get(name, 0)]
+        if new:
+            raise PreconditionNotMetError(
+                f"cuda.graph: {self._name} must call operators that the device computes, got "
+                f"{', '.join(new)}, which the host computes"
+            )
+        return results
+
+    def record(self, function, args, kwargs, variables):
+        """A call whose work is recorded, then played."""
+        from dygraph.jit.compiled import _structure
+        from dygraph.jit.tracing import flatten
+        from dygraph.static.ways.arguments import replaced
+
+        self._times += 1
+        if self._times == _MANY_RECORDINGS:
+            warnings.warn(
+                f"cuda.graph: {self._name} was recorded {self._times} times, since Variables that "
+                "it reads lie elsewhere each time. Pass them as arguments",
+                stacklevel=3,
+            )
+        self._graph = self._results = None
+        graph = _core.device.CallGraph(self._place)
+        inputs = [_core.device.copied(v) for v in variables]
+        known = {_core.device.address(v) for v in inputs}
+
+        def read(variable):
+            address = _core.device.address(variable)
+            if address not in known:
+                known.add(address)
+                graph.read(variable)
+
+        args, kwargs = replaced((args, kwargs), iter(inputs))
+        try:
+            graph.begin()
+            results = self._observed(function, args, kwargs, inputs, read, known)
+            made = flatten(results, [])
+            for v in made:
+                _core.device.form(v)
+            graph.end()
+        except BaseException:
+            graph.abandon()
+            raise
+        self._inputs, self._results, self._structure = inputs, made, _structure(results)
+        graph.launch()
+        self._graph = graph
+        return self._copies()
+
+    def replay(self, variables):
+        """Play the record."""
+        for fixed, variable in zip(self._inputs, variables, strict=True):
+            _core.device.copy_into(fixed, variable)
+        self._graph.launch()
+        return self._copies()
+
+    def _copies(self):
+        from dygraph.jit.compiled import _built
+
+        return _built(self._structure, map(_core.device.copied, self._results))
+
+    def _observed(self, function, args, kwargs, variables, read, known=None):
+        """The call; where it did what a graph cannot repeat, all is as before and it raises."""
+        from dygraph.jit.tracing import flatten, undo
+
+        journal, generator = _core.Journal(), _core.generator_state()
+
+        def note(_, inputs, outputs):
+            for v in (v for listed in inputs.values() for v in listed):
+                read(v)
+            if known is not None:
+                known.update(_core.device.address(v) for vs in outputs.values() for v in vs)
+
+        listener = _core.watch.Listener(note)
+        journal.start()
+        listener.start()
+        try:
+            results = function(*args, **kwargs)
+            made = {id(v) for v in flatten(results, [])}
+        except BaseException as error:
+            listener.stop()
+            journal.stop()
+            undo(journal, generator)
+            if isinstance(error, PreconditionNotMetError):
+                raise PreconditionNotMetError(
+                    f"cuda.graph: {self._name} must not wait for the device, but: {error}"
+                ) from error
+            raise
+        listener.stop()
+        journal.stop()
+        given = {id(v) for v in variables}
+        what = None
+        if _core.generator_state() != generator:
+            what = "draw random numbers, which a graph would repeat"
+        elif journal.played:
+            what = "compute gradients; jit.compile makes a program, and a graph, of such a step"
+        elif any(id(v) in given or id(v) not in made for v, _ in journal.written()):
+            what = "write to Variables that it did not make"
+        if what is not None:
+            undo(journal, generator)
+            raise PreconditionNotMetError(f"cuda.graph: {self._name} must not {what}")
+        return results
+
+
+def _no_grad():
+    from dygraph.autograd.recording import no_grad
+
+    return no_grad()

@@ -34,16 +34,32 @@ __all__ = [
     "stop_profiler",
 ]  # fmt: skip
 
-Event = namedtuple("Event", "name category start duration thread bytes shapes caller")
-Event.__doc__ = "One call or range; times in nanoseconds, `bytes` what it left in use."
-Row = namedtuple("Row", "name calls total max min average ratio bytes")
-Row.__doc__ = "Events of one name together; times in milliseconds, `bytes` what they left in use."
+Event = namedtuple(
+    "Event",
+    "name category start duration thread bytes shapes caller device device_start device_duration",
+    defaults=("", 0, 0),
+)
+Event.__doc__ = """One call or range; times in nanoseconds, `bytes` what it left in use.
+
+``device`` names the GPU that kept times of the call ("" for none): when it began its work, on the
+clock of ``start``, and how long it was between that and the end of it.
+"""
+Row = namedtuple(
+    "Row", "name calls total max min average ratio bytes device", defaults=(0.0,)
+)
+Row.__doc__ = """Events of one name together; times in milliseconds, `bytes` what they left in use.
+
+``total`` to ``ratio`` are times of the host, ``device`` the total of a GPU.
+"""
 
 SORTED_BY = ("calls", "total", "max", "min", "ave", "bytes")
 
 
 class Profiler(Shown):
     """Records every operator call of all threads, programs included, between enter and exit.
+
+    Calls on a GPU also get the times of the device, which nothing waits for before `stop`. They
+    begin when the device has done what was queued before, so idle time up to the launch counts.
 
     Parameters
     ----------
@@ -122,7 +138,8 @@ class Profiler(Shown):
             times = [e.duration / 1e6 for e in events]
             total = sum(times)
             rows.append(Row(name, len(times), total, max(times), min(times), total / len(times),
-                            total * 1e6 / whole, sum(e.bytes for e in events)))  # fmt: skip
+                            total * 1e6 / whole, sum(e.bytes for e in events),
+                            sum(e.device_duration for e in events) / 1e6))  # fmt: skip
         column = {"ave": "average"}.get(sorted_by, sorted_by)
         return sorted(rows, key=lambda r: -getattr(r, column))
 
@@ -131,11 +148,15 @@ class Profiler(Shown):
         found = self.summary(sorted_by, by)
         head = ("Event" if by == "name" else "Line", "Calls", "Total ms", "Max ms", "Min ms",
                 "Ave ms", "Ratio", "Memory")  # fmt: skip
+        on_device = any(e.device for e in self._events)
+        if on_device:
+            head += ("Device ms",)
         lines = [head]
         for r in found[:rows]:
             memory = ("-" if r.bytes < 0 else "") + human(abs(r.bytes))
             lines.append((r.name, str(r.calls), f"{r.total:.3f}", f"{r.max:.4f}", f"{r.min:.4f}",
-                          f"{r.average:.4f}", f"{r.ratio:.1%}", memory))  # fmt: skip
+                          f"{r.average:.4f}", f"{r.ratio:.1%}", memory,
+                          *([f"{r.device:.4f}"] if on_device else [])))  # fmt: skip
         widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
         text = [
             "  ".join([line[0].ljust(widths[0]),
@@ -163,6 +184,14 @@ class Profiler(Shown):
             trace.append({"name": e.name, "cat": e.category, "ph": "X", "pid": 0, "tid": e.thread,
                           "ts": (e.start - start) / 1e3, "dur": e.duration / 1e3,
                           "args": args})  # fmt: skip
+        for number, device in enumerate(sorted({e.device for e in self._events} - {""}), 1):
+            trace.append({"name": "process_name", "ph": "M", "pid": number, "tid": 0,
+                          "args": {"name": device}})  # fmt: skip
+            for e in self._events:
+                if e.device == device:
+                    trace.append({"name": e.name, "cat": e.category, "ph": "X", "pid": number,
+                                  "tid": 0, "ts": (e.device_start - start) / 1e3,
+                                  "dur": e.device_duration / 1e3, "args": {}})  # fmt: skip
         return {"traceEvents": trace, "displayTimeUnit": "ns"}
 
     def export_chrome_trace(self, path):

@@ -53,7 +53,7 @@ from dygraph.static.environment import (
 from dygraph.static.executor import Executor
 from dygraph.static.fold import fold_inference
 from dygraph.static.guards import device_guard, name_scope
-from dygraph.static.input import cpu_places, embedding, one_hot
+from dygraph.static.input import embedding, one_hot
 from dygraph.static.io import load, load_inference_model, save, save_inference_model
 from dygraph.static.memory_passes import memory_optimize, release_memory
 from dygraph.static.parallel_executor import ParallelExecutor

@@ -2,97 +2,14 @@
 
 import re
 
-from dygraph import CUDAPinnedPlace, CUDAPlace
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.core.places import cuda_pinned_places, cuda_places, is_compiled_with_cuda
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
     "__version__", "cuda_pinned_places", "cuda_places", "is_compiled_with_cuda", "require_version",
 ]  # fmt: skip
 
 __version__ = "1.8.5"  # of the Fluid whose names these are; the library's: dygraph.__version__
-
-
-def is_compiled_with_cuda():
-    """Whether a CUDA device can be used, so that scripts choose ``CUDAPlace(0)`` where one is.
-
-    Returns
-    -------
-    bool
-        True if there is one.
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> place = static.CUDAPlace(0) if static.is_compiled_with_cuda() else static.CPUPlace()
-    >>> static.Executor(place).place == place
-    True
-    """
-    return CUDAPlace(0).available
-
-
-def cuda_places(device_ids=None):
-    """The places of CUDA devices.
-
-    Parameters
-    ----------
-    device_ids : list of int, optional
-        The numbers of the devices; None: all.
-
-    Returns
-    -------
-    list of CUDAPlace
-        One for each device.
-
-    Raises
-    ------
-    PreconditionNotMetError
-        There is no CUDA device.
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> places = static.cuda_places() if static.is_compiled_with_cuda() else static.cpu_places(1)
-    >>> len(places) > 0
-    True
-    """
-    if not is_compiled_with_cuda():
-        raise PreconditionNotMetError(
-            "cuda_places: there must be a CUDA device, got none. Use cpu_places() where "
-            "is_compiled_with_cuda() is False"
-        )
-    if device_ids is not None:
-        return [CUDAPlace(i) for i in device_ids]
-    found = []
-    while CUDAPlace(len(found)).available:
-        found.append(CUDAPlace(len(found)))
-    return found
-
-
-def cuda_pinned_places(device_count=None):
-    """Places in host memory that CUDA devices copy from quickly.
-
-    Parameters
-    ----------
-    device_count : int, optional
-        How many; None: one for each CUDA device.
-
-    Returns
-    -------
-    list of CUDAPinnedPlace
-        As many as `device_count`.
-
-    Raises
-    ------
-    PreconditionNotMetError
-        `device_count` is None, and there is no CUDA device.
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> len(static.cuda_pinned_places(2))
-    2
-    """
-    return [CUDAPinnedPlace()] * (len(cuda_places()) if device_count is None else device_count)
 
 
 def _numbers(version, what):

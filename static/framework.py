@@ -2,7 +2,7 @@
 
 from dygraph.core.base import in_dygraph_mode
 from dygraph.static.guards import device_guard, name_scope
-from dygraph.static.input import cpu_places
+from dygraph.core.places import cpu_places
 from dygraph.static.program import (
     Block,
     Operator,

@@ -1,11 +1,11 @@
 """Functions of variables of `data`, for indices of any shape; Fluid's ``fluid.embedding``."""
 
-from dygraph import CPUPlace, ops
+from dygraph import ops
 from dygraph.core import check
 from dygraph.static.layers.learnt import looked_up
 from dygraph.static.layers.making import layer, run
 
-__all__ = ["cpu_places", "embedding", "one_hot"]
+__all__ = ["embedding", "one_hot"]
 
 
 @layer(parameters=True)
@@ -90,26 +90,3 @@ def one_hot(input, depth, allow_out_of_range=False):
         "allow_out_of_range": bool(allow_out_of_range),
     }
     return run("one_hot", {"X": ops.unsqueeze2(input, axes=[-1])}, attrs)["Out"]
-
-
-def cpu_places(device_count=None):
-    """A list of CPU places; one by default, since the processor is one device.
-
-    Parameters
-    ----------
-    device_count : int, optional
-        How many.
-
-    Returns
-    -------
-    list of CPUPlace
-        As many as `device_count`.
-
-    Examples
-    --------
-    >>> from dygraph import static
-    >>> static.cpu_places(2)
-    [CPUPlace(), CPUPlace()]
-    """
-    count = 1 if device_count is None else check.integer(device_count, "cpu_places: count", 1)
-    return [CPUPlace()] * count

@@ -5,7 +5,7 @@ import numpy as np
 import dygraph
 from dygraph.errors import PreconditionNotMetError
 from dygraph.static.executor import Executor
-from dygraph.static.input import cpu_places
+from dygraph.core.places import cpu_places
 from dygraph.static.layers import data, fc, mean
 from dygraph.static.optimizer import SGD
 from dygraph.static.program import Program, program_guard

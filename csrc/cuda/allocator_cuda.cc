@@ -8,12 +8,23 @@
 namespace dygraph::cuda {
 namespace {
 
+// Arenas may come and go while the thread records a graph: its work names them all the same.
+class WhileCapturing {
+ public:
+  WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 class DeviceAllocator : public memory::SystemAllocator {
  public:
   explicit DeviceAllocator(Place place) : place_(place) {}
   void* Alloc(size_t bytes) override {
     GetDeviceContext(place_).Enter();
     void* block = nullptr;
+    const WhileCapturing allowed;
     const cudaError_t status = cudaMalloc(&block, bytes);
     if (status == cudaSuccess) return block;
     if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
@@ -21,6 +32,7 @@ class DeviceAllocator : public memory::SystemAllocator {
     return nullptr;
   }
   void Free(void* block, size_t) override {
+    const WhileCapturing allowed;
     if (cudaFree(block) != cudaSuccess) cudaGetLastError();  // the next call of the device says it
   }
   size_t Total() const override {

@@ -17,6 +17,7 @@ constexpr size_t kStageBytes = 4 << 20;
 constexpr size_t kSmallCopy = 64 << 10;  // the driver's own staging is as good
 
 thread_local Context* t_current = nullptr;
+thread_local const Context* t_captures = nullptr;  // of which the thread records the work
 
 int CountDevices(std::string* why) {
   int n = 0;
@@ -73,17 +74,21 @@ void MakeWait(cudaStream_t waits, cudaStream_t for_this) {
 
 class RecordedGraph : public DeviceGraph {
  public:
-  RecordedGraph(Context* context, cudaGraphExec_t graph) : context_(context), graph_(graph) {}
+  RecordedGraph(Context* context, cudaGraphExec_t graph, std::vector<PinnedBlock> kept)
+      : context_(context), graph_(graph), kept_(std::move(kept)) {}
   ~RecordedGraph() override { cudaGraphExecDestroy(graph_); }
   void Launch() override {
     context_->Enter();
-    Check(cudaGraphLaunch(graph_, context_->stream()), "the launch of a graph");
+    context_->RefuseInCapture("another graph");
+    Check(cudaGraphLaunch(graph_, context_->stream_), "the launch of a graph");
     ++context_->graph_launches_;
   }
+  size_t HostCopies() const override { return kept_.size(); }
 
  private:
   Context* context_;
   cudaGraphExec_t graph_;
+  std::vector<PinnedBlock> kept_;  // read by its copies
 };
 
 Context::Context(Place place) : Accelerator(place) {
@@ -95,14 +100,15 @@ Context::Context(Place place) : Accelerator(place) {
   ENFORCE(place.id < n, OutOfRange, "the number of a CUDAPlace must be below that of the devices, ",
           n, ", got ", place);
   NoteDeviceUse();
+  // A child must not pass as one that has entered the device.
   static const int once = pthread_atfork(nullptr, nullptr, [] { t_current = nullptr; });
-  (void)once;  // so that UseDevice() looks again in a child
+  (void)once;
   Check(cudaSetDevice(place.id), "the choice of a device");
   Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
   void* word = nullptr;
   Check(cudaHostAlloc(&word, sizeof(ErrorWord), cudaHostAllocMapped), "mapped memory");
-  errors_ = new (word) ErrorWord{0, 0, 0, 0};
+  errors_ = new (word) ErrorWord();
 }
 
 void Context::UseDevice() {
@@ -114,19 +120,27 @@ void Context::UseDevice() {
 
 void Context::Enter() {
   UseDevice();
-  if (__builtin_expect(static_cast<volatile ErrorWord*>(errors_)->set != 0, 0)) RaiseReported();
+  if (__builtin_expect(static_cast<volatile ErrorWord*>(errors_)->set != 0, 0) && !Capturing())
+    RaiseReported();
 }
 
 void Context::RaiseReported() {
   const ErrorWord report = *errors_;
-  *errors_ = ErrorWord{0, 0, 0, 0};
-  const std::string what = ReporterName(report.op);
-  const size_t colon = what.find(": ");
+  *errors_ = ErrorWord();
+  const Reporter reporter = ReporterOf(report.op);
+  if (!reporter.slot) {
+    double value;
+    std::memcpy(&value, &report.value, sizeof value);
+    const std::string text = reporter.op;
+    const size_t at = text.find('%');
+    THROW(InvalidArgument, text.substr(0, at), value, text.substr(at + 1),
+          " (in an earlier call on ", ToString(place()), ")");
+  }
   Error error(ErrorKind::OutOfRange,
-              what.substr(colon == std::string::npos ? 0 : colon + 2) +
-                  " must hold indices below " + std::to_string(report.bound) + ", got " +
-                  std::to_string(report.value) + ", in an earlier call on " + ToString(place()));
-  if (colon != std::string::npos) error.AddOperator(what.substr(0, colon));
+              std::string(reporter.slot) + " must lie in [" + std::to_string(report.least) + ", " +
+                  std::to_string(report.bound) + "), got " + std::to_string(report.value) +
+                  ", in an earlier call on " + ToString(place()));
+  error.AddOperator(reporter.op);
   throw error;
 }
 
@@ -146,6 +160,11 @@ void Context::CopyFromHost(void* to, const void* host, size_t bytes) {
   UseDevice();
   ++copies_in_;
   bytes_in_ += static_cast<int64_t>(bytes);
+  if (__builtin_expect(Capturing(), 0)) {
+    return Check(cudaMemcpyAsync(to, KeepForCapture(host, bytes), bytes, cudaMemcpyHostToDevice,
+                                 stream()),
+                 "a copy to the device");
+  }
   if (bytes <= kSmallCopy) {
     return Check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_),
                  "a copy to the device");
@@ -167,6 +186,7 @@ void Context::CopyFromHost(void* to, const void* host, size_t bytes) {
 void Context::CopyToHost(void* host, const void* from, size_t bytes) {
   if (bytes == 0) return;
   UseDevice();
+  RefuseInCapture("a copy to the host");
   ++copies_out_;
   bytes_out_ += static_cast<int64_t>(bytes);
   if (bytes <= kSmallCopy) {
@@ -201,12 +221,13 @@ void Context::CopyToHost(void* host, const void* from, size_t bytes) {
 void Context::CopyWithin(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
   UseDevice();
-  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "a copy");
+  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
 bool Context::CopyFromPeer(void* to, DeviceContext& peer, const void* from, size_t bytes) {
   auto& other = static_cast<Context&>(peer);
-  other.UseDevice();  // events belong to the device whose stream records them
+  RefuseInCapture("a copy between devices");
+  other.UseDevice();  // an event belongs to the device of the stream that it is recorded on
   MakeWait(stream_, other.stream_);
   UseDevice();
   Check(cudaMemcpyPeerAsync(to, place().id, from, peer.place().id, bytes, stream_),
@@ -217,6 +238,7 @@ bool Context::CopyFromPeer(void* to, DeviceContext& peer, const void* from, size
 
 void Context::Wait() {
   UseDevice();
+  RefuseInCapture("a wait");
   ++waits_;
   Check(cudaStreamSynchronize(stream_), "a wait");
   Enter();
@@ -246,17 +268,20 @@ DeviceCounts Context::Counts() {
 
 void Context::LetWait(void* other) {
   UseDevice();
+  RefuseInCapture("a wait for a stream");
   MakeWait(static_cast<cudaStream_t>(other), stream_);
 }
 
 void Context::WaitFor(void* other) {
   UseDevice();
+  RefuseInCapture("a wait for a stream");
   MakeWait(stream_, static_cast<cudaStream_t>(other));
 }
 
 void Context::CopyAhead(void* to, const void* pinned, size_t bytes) {
   if (bytes == 0) return;
   UseDevice();
+  RefuseInCapture("a copy of a loader");
   ++copies_in_;
   bytes_in_ += static_cast<int64_t>(bytes);
   Check(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, copy_stream_),
@@ -266,20 +291,60 @@ void Context::CopyAhead(void* to, const void* pinned, size_t bytes) {
 
 std::unique_ptr<DeviceEvent> Context::Record() {
   UseDevice();
+  RefuseInCapture("an event");
   return std::make_unique<Event>(stream_);
 }
 
 void Context::BeginCapture() {
   Enter();
-  ENFORCE(!capturing_, PreconditionNotMet, "a recording on ", place(), " must end before the next");
-  Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "a recording");
-  capturing_ = true;
+  ENFORCE(!captured_.exchange(true), PreconditionNotMet, "a recording on ", place(),
+          " must end before the next");
+  try {
+    if (!capture_stream_)
+      Check(cudaStreamCreateWithFlags(&capture_stream_, cudaStreamNonBlocking), "a stream");
+    Check(cudaStreamBeginCapture(capture_stream_, cudaStreamCaptureModeThreadLocal), "a recording");
+  } catch (...) {
+    captured_ = false;
+    throw;
+  }
+  t_captures = this;
+}
+
+bool Context::Capturing() const { return __builtin_expect(t_captures == this, 0); }
+
+void Context::RefuseInCapture(const char* what) const {
+  ENFORCE(!Capturing(), PreconditionNotMet, what, " cannot be part of a graph of ", place(),
+          ", whose work is only recorded now: no value can be read before it has run");
+}
+
+// A copy of what the host has, which the graph will read in each of its runs.
+const void* Context::KeepForCapture(const void* host, size_t bytes) {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // in which memory may be asked for
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  void* block = nullptr;
+  const cudaError_t status = cudaHostAlloc(&block, bytes, cudaHostAllocDefault);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  Check(status, "pinned memory");
+  kept_.emplace_back(block);
+  std::memcpy(block, host, bytes);
+  return block;
 }
 
 std::unique_ptr<DeviceGraph> Context::EndCapture() {
-  capturing_ = false;
+  ENFORCE(Capturing(), PreconditionNotMet, "a recording on ", place(), " must have begun");
+  t_captures = nullptr;
+  std::vector<PinnedBlock> kept = std::move(kept_);
+  kept_.clear();
   cudaGraph_t graph = nullptr;
-  cudaError_t status = cudaStreamEndCapture(stream_, &graph);
+  cudaError_t status = cudaStreamEndCapture(capture_stream_, &graph);
+  if (status != cudaSuccess) {  // that call itself may have failed
+    cudaStreamCaptureStatus left = cudaStreamCaptureStatusNone;
+    cudaStreamIsCapturing(capture_stream_, &left);
+    if (left != cudaStreamCaptureStatusNone) cudaStreamEndCapture(capture_stream_, &graph);
+    if (graph) cudaGraphDestroy(graph);
+    graph = nullptr;
+  }
+  captured_ = false;
   if (status != cudaSuccess || !graph) {
     cudaGetLastError();
     return nullptr;
@@ -291,7 +356,7 @@ std::unique_ptr<DeviceGraph> Context::EndCapture() {
     cudaGetLastError();
     return nullptr;
   }
-  return std::make_unique<RecordedGraph>(this, made);
+  return std::make_unique<RecordedGraph>(this, made, std::move(kept));
 }
 
 cudaStream_t CurrentStream() { return t_current->stream(); }

@@ -2,13 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "cuda/errors_cuda.h"
 #include "cuda/stream.h"
 #include "platform/accelerator.h"
 
 namespace dygraph::cuda {
+
+struct FreePinned {
+  void operator()(void* block) const { cudaFreeHost(block); }
+};
+using PinnedBlock = std::unique_ptr<void, FreePinned>;
 
 class Context : public Accelerator {
  public:
@@ -32,9 +39,10 @@ class Context : public Accelerator {
   std::unique_ptr<DeviceEvent> Record() override;
   void BeginCapture() override;
   std::unique_ptr<DeviceGraph> EndCapture() override;
-  bool Capturing() const override { return capturing_; }
+  bool Capturing() const override;
 
-  cudaStream_t stream() const { return stream_; }
+  // On which the calling thread's work is queued: that of all threads, or while it records its own.
+  cudaStream_t stream() const { return Capturing() ? capture_stream_ : stream_; }
   ErrorWord* errors() const { return errors_; }
 
  private:
@@ -47,6 +55,8 @@ class Context : public Accelerator {
     cudaEvent_t free = nullptr;  // recorded behind the copy that used it last
   };
   void Prepare(Stage* stage);
+  void RefuseInCapture(const char* what) const;
+  const void* KeepForCapture(const void* host, size_t bytes);
   void UseDevice();  // of the calling thread
   void RaiseReported();
 
@@ -55,7 +65,9 @@ class Context : public Accelerator {
   std::mutex staging_;
   Stage stages_[2];
   ErrorWord* errors_ = nullptr;
-  bool capturing_ = false;
+  cudaStream_t capture_stream_ = nullptr;  // made for the first recording
+  std::atomic<bool> captured_{false};      // some thread records
+  std::vector<PinnedBlock> kept_;          // what the recorded work copies from the host
   std::atomic<int64_t> waits_{0}, copies_in_{0}, copies_out_{0}, bytes_in_{0}, bytes_out_{0},
       graph_launches_{0};
 };

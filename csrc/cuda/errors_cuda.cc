@@ -1,8 +1,10 @@
 #include "cuda/errors_cuda.h"
 
-#include <deque>
+#include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cuda/stream.h"
 
@@ -10,14 +12,15 @@ namespace dygraph::cuda {
 
 namespace {
 
-struct Names {
+struct Reporters {
   std::mutex mutex;
-  std::deque<const char*> list;
+  std::vector<Reporter> list;
+  std::map<std::pair<const char*, const char*>, int32_t> numbers;  // of the texts' addresses
 };
 
-Names& TheNames() {
-  static Names* names = new Names;
-  return *names;
+Reporters& TheReporters() {
+  static Reporters* reporters = new Reporters;
+  return *reporters;
 }
 
 // Statuses after which every call of the process fails: the first text says what happened.
@@ -34,22 +37,22 @@ bool EndsContext(cudaError_t status) {
 
 }  // namespace
 
-int32_t NameReporter(const char* what) {
-  Names& names = TheNames();
-  std::lock_guard<std::mutex> lock(names.mutex);
-  for (size_t i = 0; i < names.list.size(); ++i) {
-    if (names.list[i] == what) return static_cast<int32_t>(i) + 1;
+int32_t NumberOf(const Reporter& reporter) {
+  Reporters& all = TheReporters();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  int32_t& number = all.numbers[{reporter.op, reporter.slot}];
+  if (number == 0) {
+    all.list.push_back(reporter);
+    number = static_cast<int32_t>(all.list.size());
   }
-  names.list.push_back(what);
-  return static_cast<int32_t>(names.list.size());
+  return number;
 }
 
-const char* ReporterName(int32_t number) {
-  Names& names = TheNames();
-  std::lock_guard<std::mutex> lock(names.mutex);
-  return number >= 1 && number <= static_cast<int32_t>(names.list.size())
-             ? names.list[static_cast<size_t>(number) - 1]
-             : "a kernel";
+Reporter ReporterOf(int32_t number) {
+  Reporters& all = TheReporters();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  const bool known = number >= 1 && number <= static_cast<int32_t>(all.list.size());
+  return known ? all.list[static_cast<size_t>(number) - 1] : Reporter();
 }
 
 void Fail(cudaError_t status, const char* what) {

@@ -64,6 +64,9 @@ const CublasLt& TheCublasLt() {
     auto find = [library](const char* name) { return FindSymbol(library, name); };
     CublasLt lt;
     lt.Create = find("cublasLtCreate");
+    lt.DescDestroy = find("cublasLtMatmulDescDestroy");
+    lt.LayoutDestroy = find("cublasLtMatrixLayoutDestroy");
+    lt.PreferenceDestroy = find("cublasLtMatmulPreferenceDestroy");
     lt.DescCreate = find("cublasLtMatmulDescCreate");
     lt.DescSet = find("cublasLtMatmulDescSetAttribute");
     lt.LayoutCreate = find("cublasLtMatrixLayoutCreate");
@@ -73,6 +76,36 @@ const CublasLt& TheCublasLt() {
     lt.GetHeuristic = find("cublasLtMatmulAlgoGetHeuristic");
     lt.MatMul = find("cublasLtMatmul");
     return lt;
+  }();
+  return api;
+}
+
+const Cudnn& TheCudnn() {
+  static const Cudnn api = [] {
+    void* library = OpenLibrary("libcudnn.so.9", "Install it with pip install nvidia-cudnn-cu13");
+    auto find = [library](const char* name) { return FindSymbol(library, name); };
+    Cudnn dnn;
+    dnn.Create = find("cudnnCreate");
+    dnn.SetStream = find("cudnnSetStream");
+    dnn.ErrorString = find("cudnnGetErrorString");
+    dnn.TensorCreate = find("cudnnCreateTensorDescriptor");
+    dnn.TensorSet = find("cudnnSetTensorNdDescriptorEx");
+    dnn.TensorDestroy = find("cudnnDestroyTensorDescriptor");
+    dnn.FilterCreate = find("cudnnCreateFilterDescriptor");
+    dnn.FilterSet = find("cudnnSetFilterNdDescriptor");
+    dnn.FilterDestroy = find("cudnnDestroyFilterDescriptor");
+    dnn.ConvCreate = find("cudnnCreateConvolutionDescriptor");
+    dnn.ConvSet = find("cudnnSetConvolutionNdDescriptor");
+    dnn.ConvSetMath = find("cudnnSetConvolutionMathType");
+    dnn.ConvSetGroups = find("cudnnSetConvolutionGroupCount");
+    dnn.ConvDestroy = find("cudnnDestroyConvolutionDescriptor");
+    dnn.ForwardAlgos = find("cudnnGetConvolutionForwardAlgorithm_v7");
+    dnn.Forward = find("cudnnConvolutionForward");
+    dnn.DataAlgos = find("cudnnGetConvolutionBackwardDataAlgorithm_v7");
+    dnn.Data = find("cudnnConvolutionBackwardData");
+    dnn.FilterAlgos = find("cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+    dnn.Filter = find("cudnnConvolutionBackwardFilter");
+    return dnn;
   }();
   return api;
 }

@@ -53,6 +53,9 @@ struct CublasLt {
   };
 
   int (*Create)(Handle*);
+  int (*DescDestroy)(Desc);
+  int (*LayoutDestroy)(Layout);
+  int (*PreferenceDestroy)(Preference);
   int (*DescCreate)(Desc*, int compute, int scale_type);
   int (*DescSet)(Desc, int attribute, const void* value, size_t bytes);
   int (*LayoutCreate)(Layout*, int type, uint64_t rows, uint64_t cols, int64_t ld);
@@ -66,5 +69,53 @@ struct CublasLt {
                 void* workspace, size_t workspace_bytes, cudaStream_t);
 };
 const CublasLt& TheCublasLt();
+
+// cuDNN's C interface, for convolutions. Functions return 0 for success.
+struct Cudnn {
+  using Handle = void*;
+  using Desc = void*;
+  struct Performance {
+    int algo, status;
+    float time;
+    size_t memory;
+    int determinism, math;
+    int reserved[3];
+  };
+  enum DataType : int { kFloat = 0, kDouble = 1 };
+  enum Format : int { kNchw = 0, kNhwc = 1 };
+  enum Math : int { kDefaultMath = 0, kFmaMath = 3 };  // the default allows TF32
+  enum Mode : int { kCrossCorrelation = 1 };
+  enum Determinism : int { kDeterministic = 1 };
+
+  int (*Create)(Handle*);
+  int (*SetStream)(Handle, cudaStream_t);
+  const char* (*ErrorString)(int status);
+  int (*TensorCreate)(Desc*);
+  int (*TensorSet)(Desc, int format, int type, int rank, const int* dims);
+  int (*TensorDestroy)(Desc);
+  int (*FilterCreate)(Desc*);
+  int (*FilterSet)(Desc, int type, int format, int rank, const int* dims);
+  int (*FilterDestroy)(Desc);
+  int (*ConvCreate)(Desc*);
+  int (*ConvSet)(Desc, int axes, const int* pads, const int* strides, const int* dilations,
+                 int mode, int type);
+  int (*ConvSetMath)(Desc, int math);
+  int (*ConvSetGroups)(Desc, int groups);
+  int (*ConvDestroy)(Desc);
+
+  int (*ForwardAlgos)(Handle, Desc x, Desc w, Desc conv, Desc y, int asked, int* found,
+                      Performance*);
+  int (*Forward)(Handle, const void* alpha, Desc, const void* x, Desc, const void* w, Desc conv,
+                 int algo, void* workspace, size_t bytes, const void* beta, Desc, void* y);
+  int (*DataAlgos)(Handle, Desc w, Desc dy, Desc conv, Desc dx, int asked, int* found,
+                   Performance*);
+  int (*Data)(Handle, const void* alpha, Desc, const void* w, Desc, const void* dy, Desc conv,
+              int algo, void* workspace, size_t bytes, const void* beta, Desc, void* dx);
+  int (*FilterAlgos)(Handle, Desc x, Desc dy, Desc conv, Desc dw, int asked, int* found,
+                     Performance*);
+  int (*Filter)(Handle, const void* alpha, Desc, const void* x, Desc, const void* dy, Desc conv,
+                int algo, void* workspace, size_t bytes, const void* beta, Desc, void* dw);
+};
+const Cudnn& TheCudnn();
 
 }  // namespace dygraph::cuda

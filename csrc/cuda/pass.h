@@ -56,9 +56,14 @@ static KernelList KernelsFor() {
 
 }  // namespace dygraph::cuda
 
-#undef REGISTER_KERNELS
-#define REGISTER_KERNELS(type, kernel, ...)                                                    \
-  static ::dygraph::KernelRegistration kernel_registration_##type(                             \
+#define DYGRAPH_CUDA_KERNELS(name, type, kernel, ...)                                          \
+  static ::dygraph::KernelRegistration name(                                                   \
       #type, ::dygraph::DeviceKind::kCUDA, ::dygraph::KernelLayout::kPlain,                    \
       ::dygraph::Library::kPlain, ::dygraph::cuda::KernelsFor<kernel, __VA_ARGS__>(), nullptr, \
       __FILE__, __LINE__)
+#undef REGISTER_KERNELS
+#undef REGISTER_DEVICE_TYPES
+#define REGISTER_KERNELS(type, kernel, ...) \
+  DYGRAPH_CUDA_KERNELS(kernel_registration_##type, type, kernel, __VA_ARGS__)
+#define REGISTER_DEVICE_TYPES(type, kernel, ...) \
+  DYGRAPH_CUDA_KERNELS(type_registration_##type, type, kernel, __VA_ARGS__)

@@ -523,6 +523,7 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
     Frame& frame = running.frame();
     frame.again = part.again;
     frame.times = part.times;
+    frame.keeps_results = false;
     frame.apart = part.brought != nullptr;  // what is moved in cannot be given twice
     auto begin = [&] {
       for (size_t i = 0; i < feeds.size(); ++i) {
@@ -537,7 +538,12 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
         RunPlanned(frame, random);
       } else {
         Uninstall(frame);
-        RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+        if (__builtin_expect(place_ != CPUPlace(), 0) && !part.carried && !part.brought &&
+            CanGraph(frame)) {
+          RunGraphed(frame, random);
+        } else {
+          RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
+        }
       }
     };
     for (size_t i = 0; part.carried && i < carried_.size(); ++i) {
@@ -560,7 +566,10 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
       const bool empty = has_blocks_ && !part.brought && frame.values[s]->empty();
       const std::string text = empty ? UnwrittenText(s, 0) : "";
       ENFORCE(text.empty(), PreconditionNotMet, "the variable ", text, ", and it is fetched");
-      results.push_back(*frame.values[s]);
+      const Value& found = *frame.values[s];
+      results.push_back(__builtin_expect(frame.keeps_results, 0)
+                            ? OutOfGraph(found, plan_.slots[s].persistable)
+                            : found);
     }
   }
   ReleasePages();

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "execute/graphed_runs.h"
 #include "execute/plan.h"
 #include "execute/planned_runs.h"
 #include "op/call.h"
@@ -88,6 +89,21 @@ class PreparedProgram {
     size_t unshared = 0;              // bytes that its temporaries would take side by side
   };
   Planned planned();
+  // On a device that has graphs, the third run at one set of sizes is recorded, and later ones play
+  // the record, with operators that wait, draw or compute on the host in between; records of the
+  // latest kMostGraphed sizes are kept. FLAGS_cuda_graphs=0: never.
+  static constexpr size_t kMostGraphed = 8;
+  struct Graphed {
+    size_t runs = 0;       // sizes that are recorded now
+    size_t graphs = 0;     // of the latest of them
+    size_t operators = 0;  // in those
+    size_t between = 0;    // operators that run one by one
+    size_t bytes = 0;      // that its graphs keep, beside values that variables hold
+    uint64_t replays = 0;  // of all
+    uint64_t strayed = 0;  // runs that a record did not fit
+    std::string plain;     // why the latest sizes run operator by operator for good; or empty
+  };
+  Graphed graphed();
   void Shrink();  // frees the arenas; gives back what idle runs hold
   // For random operators without a seed of their own; 0: that of the library's generator.
   void set_seed(uint64_t seed) { seed_ = seed; }
@@ -98,6 +114,7 @@ class PreparedProgram {
   struct BeginAnew;
   class Running;
   struct Stretch;
+  class Capture;
   int SlotOf(const std::string& name, int block);
   std::vector<PlanOp> BindBlock(int block);
   int Required(const PlanOp& op, const std::string& name, int block);
@@ -186,6 +203,17 @@ class PreparedProgram {
   bool RunSegment(const PlannedRun& run, PlannedRun::Segment& segment, Frame& frame) const;
   void RunSteps(PlannedRun& run, Frame& frame, RandomStreams random) const;
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
+  bool CanGraph(const Frame& frame) const;
+  GraphedRun& FindGraphed(Frame& frame) const;
+  void RunGraphed(Frame& frame, RandomStreams random) const;
+  size_t UnitEnd(size_t first) const;
+  void NoteCuts(GraphedRun& run, Frame& frame, RandomStreams random) const;
+  void NotePlaces(GraphedRun& run, const Frame& frame) const;
+  void DivideGraphed(GraphedRun& run) const;
+  void RunRecording(GraphedRun& run, Frame& frame, RandomStreams random) const;
+  bool FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame) const;
+  void RunRecorded(GraphedRun& run, Frame& frame, RandomStreams random) const;
+  bool FitsGraph(GraphedRun& run, const GraphedRun::Segment& segment, const Frame& frame) const;
 
   std::shared_ptr<const ProgramDesc> program_;
   const BlockDesc& block_;

@@ -85,8 +85,8 @@ bool PreparedProgram::RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams
   Epilogue& epilogue = after.end;
   for (size_t k = 0; k < after.in.size(); ++k)
     after.call.in.flat_at(static_cast<int>(k)) = after.in[k];
-  bool joins = first && first->is_tensor() && !frame.apart && watch::Switches() == 0 &&
-               next.as_end(after.call, &epilogue);
+  bool joins = first && first->is_tensor() && first->place() == CPUPlace() && !frame.apart &&
+               watch::Switches() == 0 && next.as_end(after.call, &epilogue);
   if (joins) {
     epilogue.state = Epilogue::State::kLeft;
     epilogue.into_added = next.into >= 0 && epilogue.added == &frame.values[next.into]->tensor() &&

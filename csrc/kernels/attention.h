@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/dims.h"
+
 namespace dygraph::kernels {
 
 // The matrices of all heads. Heads lie side by side in a row, or in matrices of their own.
@@ -29,6 +31,17 @@ struct AttentionMask {
   std::vector<int64_t> offset;
   int64_t row = 0, column = 0;
   bool causal = false;  // query i sees keys 0 to i
+  // Heads count through `dims`, `apart` elements of the mask for a step along each axis.
+  void SetHeads(const Dims& dims, const Dims& apart) {
+    offset.resize(static_cast<size_t>(Numel(dims)));
+    for (size_t l = 0; l < offset.size(); ++l) {
+      int64_t rest = static_cast<int64_t>(l);
+      for (int i = dims.rank() - 1; i >= 0; --i) {
+        offset[l] += rest % dims[i] * apart[i];
+        rest /= dims[i];
+      }
+    }
+  }
   bool any() const { return added || seen; }
 };
 constexpr double kHidden = -1e30;
@@ -43,6 +56,10 @@ struct Attention {
   double dropout = 0;
   uint64_t seed = 0, stream = 0;
   int64_t drawn_before = 0;  // weights of other sequences that the same generator drew for
+  void Drew(const int64_t* numbers) {
+    seed = static_cast<uint64_t>(numbers[0]);
+    stream = static_cast<uint64_t>(numbers[1]);
+  }
 
   // log_total [heads, queries]
   void Forward(Heads<T> out, T* log_total) const;

@@ -13,33 +13,8 @@
 
 namespace dygraph::kernels {
 
-struct ConvShape {
-  Im2ColShape patch;                                    // of one group
-  int64_t n = 0, groups = 1, out_c = 0;                 // out_c: of one group
-  int64_t in_size = 0, out_size = 0;                    // of one group of an image
-  int64_t taps = 0, planes = 0, plane = 0, pixels = 0;  // outputs: planes of `plane` pixels
-  bool direct = false;                                  // a 1x1 window is its own patch matrix
-
-  // Sets what follows from patch, n, groups and out_c.
-  void Complete() {
-    in_size = patch.channels * patch.depth * patch.height * patch.width;
-    planes = patch.OutDepth();
-    plane = patch.OutHeight() * patch.OutWidth();
-    pixels = planes * plane;
-    out_size = out_c * pixels;
-    taps = patch.channels * patch.Taps();
-    direct = pixels == patch.depth * patch.height * patch.width && patch.Taps() == 1 &&
-             patch.front == 0 && patch.top == 0 && patch.left == 0;
-  }
-  int64_t Work() const { return out_size * taps; }
-  int64_t ColSize() const { return direct ? 0 : taps * plane; }
-  // Calls body(first output pixel, pixels, plane) for each product.
-  template <class Body>
-  void ForPlanes(const Body& body) const {
-    if (direct) return body(int64_t{0}, pixels, int64_t{0});
-    for (int64_t d = 0; d < planes; ++d) body(d * plane, plane, d);
-  }
-};
+// Whether the functions below take images with their channels last.
+constexpr bool kConvTakesChannelsLast = false;
 
 namespace detail {
 
@@ -85,8 +60,9 @@ void ConvForward(const T* x, const T* filter, const T* bias, const T* residual, 
   });
 }
 
+// dx = the transposed convolution of dy + bias, which may be null.
 template <class T>
-void ConvBackwardInput(const T* dy, const T* filter, const ConvShape& p, T* dx) {
+void ConvBackwardInput(const T* dy, const T* filter, const T* bias, const ConvShape& p, T* dx) {
   detail::ForImages<T>(p, [&](int64_t i, T* col) {
     for (int64_t g = 0; g < p.groups; ++g) {
       T* to = dx + (i * p.groups + g) * p.in_size;
@@ -98,6 +74,11 @@ void ConvBackwardInput(const T* dy, const T* filter, const ConvShape& p, T* dx) 
       });
     }
   });
+  if (!bias) return;
+  const int64_t channels = p.groups * p.patch.channels, size = p.in_size / p.patch.channels;
+  for (int64_t r = 0; r < p.n * channels; ++r) {
+    for (int64_t i = r * size; i < (r + 1) * size; ++i) dx[i] += bias[r % channels];
+  }
 }
 
 // Images are added within pieces and pieces in order; how many there are follows from the shape
@@ -133,12 +114,15 @@ void ConvBackwardFilter(const T* x, const T* dy, const ConvShape& p, T* dw) {
   }
 }
 
-// db[c] = sum over images and pixels of dy.
+// db[c] = sum over images and pixels of dy, a result of the convolution or, with `of_input`, one
+// like its input.
 template <class T>
-void ConvBackwardBias(const T* dy, int64_t n, int64_t channels, int64_t pixels, T* db) {
+void ConvBackwardBias(const T* dy, const ConvShape& p, bool of_input, T* db) {
+  const int64_t channels = p.groups * (of_input ? p.patch.channels : p.out_c);
+  const int64_t pixels = of_input ? p.in_size / p.patch.channels : p.pixels;
   for (int64_t c = 0; c < channels; ++c) {
     double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
+    for (int64_t i = 0; i < p.n; ++i) {
       const T* plane = dy + (i * channels + c) * pixels;
       for (int64_t k = 0; k < pixels; ++k) sum += static_cast<double>(plane[k]);
     }

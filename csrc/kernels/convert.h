@@ -14,9 +14,15 @@
 namespace dygraph::kernels {
 
 namespace detail {
-
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+}
+
+// The type in which numbers of type T are computed with: float of 16-bit floats.
+template <class T>
+using Wide = std::conditional_t<detail::kIsHalf<T>, float, T>;
+
+namespace detail {
 
 // The float on the way from a double to 16 bits. Rounding twice would err at ties, so inexact
 // values become the neighbour whose last bit is 1, which no tie has.

@@ -4,7 +4,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul_stack.h"
 #include "kernels/reduce.h"
 #include "kernels/strided_copy.h"
 #include "kernels/transpose.h"
@@ -94,7 +94,8 @@ class Contraction {
     if (y.numel() == 0) return {out, y};
     if (summed.empty()) {
       Broadcast(y.dims(), a.value.data<T>(), StridesOver(a, out), b.value.data<T>(),
-                StridesOver(b, out), to, [](T u, T v) { return u * v; });
+                StridesOver(b, out), to,
+                [] DYGRAPH_FN(T u, T v) { return u * v; });
       return {out, y};
     }
     int64_t m = Numel(DimsOf(left)), n = Numel(DimsOf(right)), k = Numel(DimsOf(summed));
@@ -107,10 +108,8 @@ class Contraction {
     EinsumOperand l = ta ? a : Ordered<T>(a, Joined(batch, left, summed));
     EinsumOperand r = tb ? b : Ordered<T>(b, Joined(batch, summed, right));
     const T *x = l.value.data<T>(), *z = r.value.data<T>();
-    for (int64_t i = 0; i < Numel(DimsOf(batch)); ++i) {
-      MatMul<T>(ta, tb, m, n, k, T(1), x + i * m * k, ta ? m : k, z + i * k * n, tb ? k : n, T(0),
-                to + i * m * n, n);
-    }
+    MatMulStack<T>({{Numel(DimsOf(batch))}, {1}, {1}, {1}},
+                   {ta, tb, m, n, k, T(1), x, ta ? m : k, z, tb ? k : n, T(0), to, n});
     return {out, y};
   }
 

@@ -7,27 +7,9 @@
 #include <cstring>
 
 #include "kernels/parallel.h"
+#include "kernels/patch_shape.h"
 
 namespace dygraph::kernels {
-
-struct Im2ColShape {
-  int64_t channels, height, width;
-  int64_t kernel_h, kernel_w;
-  int64_t stride_h = 1, stride_w = 1;
-  int64_t top = 0, bottom = 0, left = 0, right = 0;
-  int64_t dilation_h = 1, dilation_w = 1;
-  int64_t depth = 1, kernel_d = 1, stride_d = 1, front = 0, back = 0, dilation_d = 1;
-  int64_t Taps() const { return kernel_d * kernel_h * kernel_w; }
-  int64_t OutDepth() const {
-    return (depth + front + back - (dilation_d * (kernel_d - 1) + 1)) / stride_d + 1;
-  }
-  int64_t OutHeight() const {
-    return (height + top + bottom - (dilation_h * (kernel_h - 1) + 1)) / stride_h + 1;
-  }
-  int64_t OutWidth() const {
-    return (width + left + right - (dilation_w * (kernel_w - 1) + 1)) / stride_w + 1;
-  }
-};
 
 namespace detail {
 
@@ -102,6 +84,20 @@ void Col2Im(const T* col, const Im2ColShape& s, T* x, int64_t od = 0) {
       }
     }
   });
+}
+
+// The same for n images, whose matrices follow one another: [n, channels * taps, outputs].
+template <class T>
+void Im2ColImages(const T* x, const Im2ColShape& s, int64_t n, T* col) {
+  const int64_t in = s.channels * s.height * s.width;
+  const int64_t out = s.channels * s.Taps() * s.OutHeight() * s.OutWidth();
+  for (int64_t i = 0; i < n; ++i) Im2Col(x + i * in, s, col + i * out);
+}
+template <class T>
+void Col2ImImages(const T* col, const Im2ColShape& s, int64_t n, T* x) {
+  const int64_t in = s.channels * s.height * s.width;
+  const int64_t out = s.channels * s.Taps() * s.OutHeight() * s.OutWidth();
+  for (int64_t i = 0; i < n; ++i) Col2Im(col + i * out, s, x + i * in);
 }
 
 }  // namespace dygraph::kernels

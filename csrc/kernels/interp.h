@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/interp_rule.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 
@@ -30,56 +31,22 @@ struct InterpAxis {
   }
 };
 
-// Where output o lies among the inputs is a fraction, so that whole numbers are met exactly.
-// `corners`: first and last elements lie on each other; else elements are cells, compared by their
-// middles (`middles`) or by their beginnings.
-// `step`, where it is not 0: how far apart outputs lie, in place of in / out.
-inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles, double step = 0) {
+inline InterpAxis MakeInterpAxis(const InterpRule& rule) {
   InterpAxis axis;
-  axis.in = in;
-  for (int64_t o = 0; o < out; ++o) {
-    if (step != 0 && !corners) {
-      double at = static_cast<double>(o) * step;
-      if (middles) at = std::max(at + 0.5 * step - 0.5, 0.0);
-      int64_t low = std::min(static_cast<int64_t>(at), in - 1);
-      bool inside = low + 1 < in;
-      axis.low.push_back(low);
-      axis.high.push_back(inside ? low + 1 : low);
-      axis.weight.push_back(inside ? at - static_cast<double>(low) : 0);
-      continue;
-    }
-    int64_t over = 0, under = 1;
-    if (corners && out > 1) {
-      over = o * (in - 1);
-      under = out - 1;
-    } else if (!corners) {
-      over = middles ? std::max<int64_t>((2 * o + 1) * in - out, 0) : o * in;
-      under = middles ? 2 * out : out;
-    }
-    int64_t low = std::min(over / under, in - 1);
-    double weight = static_cast<double>(over % under) / static_cast<double>(under);
-    bool exact = over % under == 0 || low == in - 1;
-    axis.low.push_back(low);
-    axis.high.push_back(exact ? low : low + 1);
-    axis.weight.push_back(exact ? 0 : weight);
+  axis.in = rule.in;
+  for (int64_t o = 0; o < rule.outputs; ++o) {
+    const InterpSpot spot = rule.At(o);
+    axis.low.push_back(spot.low);
+    axis.high.push_back(spot.high);
+    axis.weight.push_back(spot.weight);
   }
   return axis;
 }
+inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles, double step = 0) {
+  return MakeInterpAxis({in, out, false, corners, middles, step});
+}
 inline InterpAxis NearestAxis(int64_t in, int64_t out, bool corners, double step = 0) {
-  InterpAxis axis;
-  axis.in = in;
-  for (int64_t o = 0; o < out; ++o) {
-    int64_t at = 0;
-    if (corners && out > 1) {
-      at = (2 * o * (in - 1) + out - 1) / (2 * (out - 1));  // halves go up
-    } else if (!corners) {
-      at = step != 0 ? static_cast<int64_t>(static_cast<double>(o) * step) : o * in / out;
-    }
-    axis.low.push_back(std::min(at, in - 1));
-    axis.high.push_back(axis.low.back());
-    axis.weight.push_back(0);
-  }
-  return axis;
+  return MakeInterpAxis({in, out, true, corners, false, step});
 }
 
 struct InterpShape {
@@ -104,16 +71,6 @@ void ForInterpRows(const InterpShape& s, int64_t k, int64_t i, const F& f) {
       if (wd * wh != 0) f((z * s.h.in + y) * s.w.in, wd * wh);
     }
   }
-}
-
-// Integer pixels are averaged in double and cut off, as Fluid does; a whole number that the sums
-// miss by a rounding is met.
-template <class T>
-using InterpSum = std::conditional_t<std::is_integral_v<T>, double, T>;
-template <class T>
-T InterpResult(InterpSum<T> v) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(v + 1e-9);
-  return static_cast<T>(v);
 }
 
 // to[i] = the sum of elements [i * times, (i + 1) * times).

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -21,27 +20,15 @@ struct CubicAxis {
   int64_t out() const { return static_cast<int64_t>(from.size()) / 4; }
 };
 
-// `corners`, `step`: as of LinearAxis; else elements are compared by their middles.
 inline CubicAxis MakeCubicAxis(int64_t in, int64_t out, bool corners, double step) {
-  constexpr double a = -0.75;
-  auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
-  auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  const CubicRule rule = CubicRule::Of(in, out, corners, step);
   CubicAxis axis;
   axis.in = in;
-  double size = static_cast<double>(in), count = static_cast<double>(out);
-  if (corners) {
-    step = out > 1 ? (size - 1) / (count - 1) : 0;
-  } else if (step == 0) {
-    step = size / count;
-  }
   for (int64_t o = 0; o < out; ++o) {
-    double at =
-        corners ? static_cast<double>(o) * step : (static_cast<double>(o) + 0.5) * step - 0.5;
-    double low = std::floor(at), part = at - low;
-    double weights[] = {far(part + 1), near(part), near(1 - part), far(2 - part)};
+    const CubicSpot spot = rule.At(o);
     for (int t = 0; t < 4; ++t) {
-      axis.from.push_back(std::clamp<int64_t>(static_cast<int64_t>(low) - 1 + t, 0, in - 1));
-      axis.weight.push_back(weights[t]);
+      axis.from.push_back(spot.From(t));
+      axis.weight.push_back(spot.weights[t]);
     }
   }
   return axis;

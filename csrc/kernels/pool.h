@@ -8,7 +8,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/pool_lines.h"
-#include "kernels/pool_window.h"
+#include "kernels/pool_shape.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels {

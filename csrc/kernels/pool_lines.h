@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/parallel.h"
-#include "kernels/pool_window.h"
+#include "kernels/pool_shape.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels::detail {

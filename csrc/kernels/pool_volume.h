@@ -6,13 +6,6 @@
 
 namespace dygraph::kernels {
 
-struct PoolVolume {
-  int64_t volumes;
-  PoolAxis d, h, w;
-  int64_t In() const { return d.in * h.in * w.in; }
-  int64_t Out() const { return d.out() * h.out() * w.out(); }
-};
-
 namespace detail {
 
 // Calls body(volume, output) for every window with each(f), which calls f(position) for every
@@ -87,11 +80,11 @@ void AvgPoolVolumeBackward(const T* dy, const PoolVolume& s, T* dx) {
 
 // dx, zeros, gets each dy added at its position; y[o] = x[position of o]. Positions below 0 stand
 // for nothing.
-template <class T>
-void ScatterVolume(const T* dy, const int32_t* at, int64_t volumes, int64_t in, int64_t out,
-                   T* dx) {
-  std::fill_n(dx, volumes * in, T(0));
-  ParallelRows(volumes, out * 2, [=](int64_t begin, int64_t end) {
+template <class T, class At>
+void ScatterVolume(const T* dy, const At& at, const PoolVolume& s, T* dx) {
+  const int64_t in = s.In(), out = s.Out();
+  std::fill_n(dx, s.volumes * in, T(0));
+  ParallelRows(s.volumes, out * 2, [=](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
       for (int64_t o = v * out; o < (v + 1) * out; ++o) {
         if (at[o] >= 0) dx[v * in + at[o]] += dy[o];
@@ -99,9 +92,10 @@ void ScatterVolume(const T* dy, const int32_t* at, int64_t volumes, int64_t in, 
     }
   });
 }
-template <class T>
-void GatherVolume(const T* x, const int32_t* at, int64_t volumes, int64_t in, int64_t out, T* y) {
-  ParallelRows(volumes, out * 2, [=](int64_t begin, int64_t end) {
+template <class T, class At>
+void GatherVolume(const T* x, const At& at, const PoolVolume& s, T* y) {
+  const int64_t in = s.In(), out = s.Out();
+  ParallelRows(s.volumes, out * 2, [=](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
       for (int64_t o = v * out; o < (v + 1) * out; ++o)
         y[o] = at[o] >= 0 ? x[v * in + at[o]] : T(0);

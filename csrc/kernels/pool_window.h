@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/pool_rule.h"
+
 namespace dygraph::kernels {
 
 // Along one axis output o covers [begin[o], end[o]) of the input, and an average divides by
@@ -18,42 +20,25 @@ struct PoolAxis {
   }
 };
 
-// `exclusive`: an average does not count the padding.
-inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride,
-                               int64_t padding, bool exclusive) {
+inline PoolAxis MakePoolAxis(const PoolRule& rule) {
   PoolAxis axis;
-  axis.in = in;
-  axis.Resize(out);
-  for (int64_t o = 0; o < out; ++o) {
-    int64_t begin = o * stride - padding;
-    int64_t end = std::min(begin + kernel, in);
-    begin = std::min(std::max<int64_t>(begin, 0), in);
-    axis.begin[o] = begin;
-    axis.end[o] = std::max(begin, end);
-    axis.size[o] = exclusive ? std::max<int64_t>(end - begin, 1) : kernel;
-  }
-  return axis;
-}
-inline PoolAxis AdaptiveWindows(int64_t in, int64_t out) {
-  PoolAxis axis;
-  axis.in = in;
-  axis.Resize(out);
-  for (int64_t o = 0; o < out; ++o) {
-    axis.begin[o] = o * in / out;
-    axis.end[o] = ((o + 1) * in + out - 1) / out;
-    axis.size[o] = std::max<int64_t>(axis.end[o] - axis.begin[o], 1);
+  axis.in = rule.in;
+  axis.Resize(rule.outputs);
+  for (int64_t o = 0; o < rule.outputs; ++o) {
+    const PoolSpan s = rule.At(o);
+    axis.begin[o] = s.begin;
+    axis.end[o] = s.end;
+    axis.size[o] = s.size;
   }
   return axis;
 }
 
-// `images` planes of h.in x w.in pixels with `channels` values each: (n * c, 1) for NCHW, (n, c)
-// for NHWC.
-struct PoolShape {
-  int64_t images, channels;
-  PoolAxis h, w;
-  int64_t InPixels() const { return h.in * w.in; }
-  int64_t OutPixels() const { return h.out() * w.out(); }
-};
+// `exclusive`: an average does not count the padding.
+inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                               int64_t padding, bool exclusive) {
+  return MakePoolAxis({in, out, kernel, stride, padding, exclusive});
+}
+inline PoolAxis AdaptiveWindows(int64_t in, int64_t out) { return MakePoolAxis({in, out}); }
 
 namespace detail {
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/convert.h"
 #include "kernels/integer.h"
 #include "kernels/simd.h"
 
@@ -15,7 +16,7 @@ namespace dygraph::kernels {
 template <class T>
 struct SumOp {
   using In = T;
-  using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+  using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, Wide<T>>;
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 0;
   static constexpr bool kCheap = true;

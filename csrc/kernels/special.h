@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "kernels/log_gamma.h"
 #include "kernels/math.h"
@@ -89,22 +88,21 @@ DYGRAPH_FN inline double HurwitzZeta(int s, double q) {
 
 // The derivative of Digamma of order n, (-1)^(n + 1) n! zeta(n + 1, x). Left of 1/2 by the
 // reflection (-1)^n psi_n(1 - x) - pi^(n + 1) P(cot(pi x)), P the polynomial that the derivative of
-// order n of the cotangent is of itself.
+// order n of the cotangent is of itself; n up to 100.
 class Polygamma {
  public:
-  explicit Polygamma(int n) : n_(n), factorial_(std::tgamma(n + 1.0)), cot_(n + 2, 0.0) {
+  explicit Polygamma(int n) : n_(n), factorial_(std::tgamma(n + 1.0)), cot_() {
     cot_[1] = 1;
     for (int k = 0; k < n; ++k) {  // P' = -(1 + c^2) dP/dc
-      std::vector<double> next(n + 3, 0.0);
+      std::array<double, kMostTerms> next = {};
       for (int i = 1; i <= k + 1; ++i) {
         next[i - 1] -= i * cot_[i];
         next[i + 1] -= i * cot_[i];
       }
-      next.resize(n + 2);
       cot_ = next;
     }
   }
-  double operator()(double x) const {
+  DYGRAPH_FN double operator()(double x) const {
     const double inf = std::numeric_limits<double>::infinity();
     if (n_ == 0) return Digamma(x);
     double sign = n_ % 2 == 0 ? -1 : 1;
@@ -114,14 +112,15 @@ class Polygamma {
     double from_whole = x - std::nearbyint(x);
     if (from_whole == 0) return sign * inf;
     double c = 1 / std::tan(kPi * from_whole), p = 0;
-    for (size_t i = cot_.size(); i-- > 0;) p = p * c + cot_[i];
+    for (int i = n_ + 2; i-- > 0;) p = p * c + cot_[i];
     return -sign * (sign * factorial_ * HurwitzZeta(n_ + 1, 1 - x)) - std::pow(kPi, n_ + 1) * p;
   }
 
  private:
+  static constexpr int kMostTerms = 102;  // of the order 100
   int n_;
   double factorial_;
-  std::vector<double> cot_;
+  std::array<double, kMostTerms> cot_;
 };
 
 // The inverse of Erf, by Wichura's algorithm AS 241 (Applied Statistics 37, 1988): one quotient in

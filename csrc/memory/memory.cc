@@ -10,13 +10,16 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/enforce.h"
 #include "base/flags.h"
+#include "memory/block_keeper.h"
 #include "memory/buddy_allocator.h"
 #include "memory/budget.h"
+#include "memory/holders.h"
 #include "memory/small_block_cache.h"
 #include "memory/system_allocators.h"
 #include "platform/backend.h"
@@ -34,8 +37,21 @@ struct Pool {
     peak = std::max(peak, used);
   }
 
+  // Of a device: its large blocks in use, with their makers where a watcher told them.
+  struct Held {
+    size_t bytes;
+    const std::string* maker;
+  };
+  void NoteBlock(const void* block, size_t bytes) {
+    if (place != CPUPlace() && bytes >= kNotedBytes) held[block] = {bytes, nullptr};
+  }
+  void ForgetBlock(const void* block, size_t bytes) {
+    if (place != CPUPlace() && bytes >= kNotedBytes) held.erase(block);
+  }
+
   const Place place;
   std::mutex mutex;
+  std::unordered_map<const void*, Held> held;
   BuddyAllocator buddy;
   int64_t used = 0;  // without what the caches still hold of their threads' counts
   int64_t peak = 0;
@@ -120,6 +136,24 @@ std::string Readable(size_t bytes) {
   return text;
 }
 
+// The three largest blocks of a device: "; the largest are 96.0 MB (matmul_v2, net.py:12), ...".
+std::string LargestHolders(Pool& pool) {
+  std::vector<Pool::Held> largest;
+  {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    for (const auto& [block, held] : pool.held) largest.push_back(held);
+  }
+  const size_t count = std::min<size_t>(largest.size(), 3);
+  std::partial_sort(largest.begin(), largest.begin() + count, largest.end(),
+                    [](const Pool::Held& a, const Pool::Held& b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    text += (i ? ", " : "; the largest blocks are ") + Readable(largest[i].bytes);
+    if (largest[i].maker) text += " (" + *largest[i].maker + ")";
+  }
+  return text;
+}
+
 [[noreturn]] __attribute__((noinline, cold)) void ThrowExhausted(Pool& pool, size_t bytes,
                                                                  const char* why) {
   Stats stats = GetStats(pool.place);
@@ -129,7 +163,7 @@ std::string Readable(size_t bytes) {
   THROW(ResourceExhausted, "cannot allocate ", Readable(bytes), " on ", pool.place, ": ",
         Readable(stats.used), " in use (peak ", Readable(stats.peak), "), largest free block ",
         Readable(stats.largest_free), ", arenas may take ", Readable(pool.buddy.Limit()), " (",
-        pool.buddy.LimitFlag(), "=", fraction, ")", why);
+        pool.buddy.LimitFlag(), "=", fraction, ")", LargestHolders(pool), why);
 }
 
 // True once, at the Alloc that FailAllocation named.
@@ -149,6 +183,7 @@ __thread SmallBlockCache* t_device_caches[kCachedDevices]
     __attribute__((tls_model("initial-exec"))) = {};
 __thread bool t_cache_ended __attribute__((tls_model("initial-exec"))) = false;
 __thread Budget* t_budget __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread BlockKeeper* t_keeper __attribute__((tls_model("initial-exec"))) = nullptr;
 
 bool IsCached(Place place) {
   return place == CPUPlace() || (place.kind == DeviceKind::kCUDA && place.id < kCachedDevices);
@@ -158,6 +193,12 @@ bool IsCached(Place place) {
 inline SmallBlockCache* CacheOf(Place place) {
   if (__builtin_expect(place == CPUPlace(), 1)) return t_cache;
   return IsCached(place) ? t_device_caches[place.id] : nullptr;
+}
+
+// The same; null on a device whose blocks a graph keeps meanwhile.
+inline SmallBlockCache* OpenCacheOf(Place place) {
+  if (__builtin_expect(place == CPUPlace(), 1)) return t_cache;
+  return t_keeper ? nullptr : CacheOf(place);
 }
 
 // The pool's lock is held.
@@ -250,6 +291,7 @@ void* AllocFromPool(Pool& pool, size_t bytes) {
     if (block) {
       pool.CountUsed(static_cast<int64_t>(bytes));
       ++pool.allocs;
+      pool.NoteBlock(block, bytes);
       return block;
     }
   }
@@ -259,6 +301,7 @@ void* AllocFromPool(Pool& pool, size_t bytes) {
 void FreeToPool(Pool& pool, void* block, size_t bytes) {
   std::lock_guard<std::mutex> lock(pool.mutex);
   pool.buddy.Free(block, bytes);
+  pool.ForgetBlock(block, bytes);
   pool.used -= static_cast<int64_t>(bytes);
   ++pool.frees;
 }
@@ -286,6 +329,9 @@ __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
   if (FailsNow()) {
     ThrowExhausted(PoolOf(place), bytes, " (this failure was asked for by FailAllocation)");
   }
+  if (t_keeper && t_keeper->place() == place) {
+    if (void* block = t_keeper->Take(bytes)) return block;
+  }
   try {
     if (bytes <= kSmallBytes && IsCached(place)) {
       SmallBlockCache* cache = CacheOf(place);
@@ -302,6 +348,7 @@ __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
 
 __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) {
   if (t_budget) t_budget->Give(bytes);
+  if (t_keeper && t_keeper->place() == place) return t_keeper->Keep(block, bytes);
   if (bytes <= kSmallBytes && IsCached(place)) {
     SmallBlockCache* cache = CacheOf(place);
     if (!cache) cache = MakeCache(PoolOf(place));
@@ -331,7 +378,7 @@ __attribute__((noinline)) void SyncSlow(SmallBlockCache& cache) {
 }  // namespace
 
 void* Alloc(Place place, size_t bytes) {
-  SmallBlockCache* cache = CacheOf(place);
+  SmallBlockCache* cache = OpenCacheOf(place);
   if (__builtin_expect(bytes <= kSmallBytes && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count && !g_fail_in.load(std::memory_order_relaxed), 1)) {
@@ -345,7 +392,7 @@ void* Alloc(Place place, size_t bytes) {
 
 void Free(Place place, void* block, size_t bytes) {
   if (!block) return;
-  SmallBlockCache* cache = CacheOf(place);
+  SmallBlockCache* cache = OpenCacheOf(place);
   if (__builtin_expect(bytes <= kSmallBytes && cache && !t_budget, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count < bin.capacity, 1)) {
@@ -370,6 +417,37 @@ void Budget::Take(size_t bytes) {
           " of the limit of ", Readable(most_), " are in use");
   held_ += static_cast<int64_t>(bytes);
 }
+
+BlockKeeper::~BlockKeeper() {
+  for (const auto& [bytes, blocks] : blocks_) {
+    for (void* block : blocks) FreeToPool(PoolOf(place_), block, bytes);
+  }
+}
+
+void* BlockKeeper::Take(size_t bytes) {
+  auto at = blocks_.find(bytes);
+  if (at == blocks_.end() || at->second.empty()) return nullptr;
+  void* block = at->second.back();
+  at->second.pop_back();
+  bytes_ -= bytes;
+  return block;
+}
+
+void BlockKeeper::Keep(void* block, size_t bytes) {
+  blocks_[bytes].push_back(block);
+  bytes_ += bytes;
+}
+
+bool BlockKeeper::TakeNext(void* block, size_t bytes) {
+  std::vector<void*>& blocks = blocks_[bytes];
+  auto at = std::find(blocks.begin(), blocks.end(), block);
+  if (at == blocks.end()) return false;
+  std::rotate(at, at + 1, blocks.end());
+  return true;
+}
+
+BlockKeeper::Use::Use(BlockKeeper* keeper) : outer_(t_keeper) { t_keeper = keeper; }
+BlockKeeper::Use::~Use() { t_keeper = outer_; }
 
 size_t Used(Place place) { return GetStats(place).used; }
 
@@ -422,6 +500,13 @@ void RegisterSystemAllocator(DeviceKind kind, SystemAllocatorFactory factory) {
   SystemAllocatorFactory& slot = all.factories[static_cast<size_t>(kind)];
   ENFORCE(!slot, AlreadyExists, name, " has a system allocator already");
   slot = std::move(factory);
+}
+
+void NoteHolder(Place place, const void* block, const std::string* text) {
+  Pool& pool = PoolOf(place);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  auto at = pool.held.find(block);
+  if (at != pool.held.end()) at->second.maker = text;
 }
 
 void FailAllocation(uint64_t n) { g_fail_in = n; }

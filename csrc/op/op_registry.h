@@ -96,6 +96,10 @@ static KernelList KernelsFor() {
 // for each (csrc/cuda/pass.h).
 #define REGISTER_KERNELS(type, kernel, ...) REGISTER_CPU_KERNEL(type, kernel, __VA_ARGS__)
 
+// Element types that devices have beside those of REGISTER_KERNELS: REGISTER_DEVICE_TYPES(relu,
+// ReluKernel, float16, bfloat16).
+#define REGISTER_DEVICE_TYPES(type, kernel, ...) static_assert(true)
+
 // The same for another device, layout or library, with a function that may decline a call.
 #define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)                \
   [[maybe_unused]] static ::dygraph::RegistrationIf<::dygraph::InBuild(#type),              \

@@ -38,6 +38,30 @@ PartCall& PartCall::Attr(const char* name, const AttrValue& value) {
   return *this;
 }
 
+const Kernel* PartCall::FindKernel(Place place, DType dtype) const {
+  for (const Kernel* k : call_.op->Candidates(place.kind, dtype)) {
+    if (k->key.layout != KernelLayout::kNHWC && (!k->accepts || k->accepts(call_))) return k;
+  }
+  return nullptr;
+}
+
+// Copies of the inputs that do not lie where the kernel or the rules want them.
+std::vector<Value> PartCall::BringInputs(Place place) {
+  const Span<const Value* const> flat = call_.in.flat();
+  std::vector<Value> copies;
+  copies.reserve(flat.size());  // they must not move
+  int slot = 0;
+  for (int i = 0; i < static_cast<int>(flat.size()); ++i) {
+    while (call_.in.begin_of(slot) + call_.in.count(slot) <= i) ++slot;
+    const Value* v = flat[i];
+    const Place where = call_.op->inputs[slot].on_host() ? CPUPlace() : place;
+    if (!v || !v->is_tensor() || !v->tensor().has_data() || v->tensor().place() == where) continue;
+    copies.emplace_back(CopyTo(v->tensor(), where));
+    call_.in.flat_at(i) = &copies.back();
+  }
+  return copies;
+}
+
 void PartCall::Run() {
   const OpInfo& op = *call_.op;
   try {
@@ -48,11 +72,15 @@ void PartCall::Run() {
     CheckPresent(call_, true);
     const DType dtype = KernelDType(call_);
     CheckInputs(call_, dtype);
-    const Kernel* kernel = nullptr;
-    for (const Kernel* k : op.Candidates(ctx_.place().kind, dtype)) {
-      if (k->key.layout == KernelLayout::kNHWC || (k->accepts && !k->accepts(call_))) continue;
-      kernel = k;
-      break;
+    const Kernel* kernel = FindKernel(ctx_.place(), dtype);
+    DeviceContext* device = &ctx_.device();
+    std::vector<Value> copies;
+    if (ctx_.place() != CPUPlace()) {
+      if (!kernel) {  // the host computes this part
+        kernel = FindKernel(CPUPlace(), dtype);
+        device = &GetDeviceContext(CPUPlace());
+      }
+      copies = BringInputs(device->place());
     }
     ENFORCE(kernel, Unimplemented, "there must be a kernel for ", dtype, " on ", ctx_.place(),
             ", got kernels for ", KnownTypes(op, ctx_.place().kind));
@@ -63,10 +91,16 @@ void PartCall::Run() {
     for (Value* out : call_.out.flat()) {
       if (!op.allocates || !out || !out->is_tensor()) continue;
       Tensor& t = out->MutableTensor();
-      if (!t.has_data() && t.dtype() != DType::kUnset) t.AllocateData(ctx_.place());
+      if (!t.has_data() && t.dtype() != DType::kUnset) t.AllocateData(device->place());
     }
-    KernelContext part(call_, ctx_.device());
+    call_.place = device->place();
+    KernelContext part(call_, *device);
     kernel->run(part);
+    for (Value* out : call_.out.flat()) {
+      if (!out || !out->is_tensor() || !out->tensor().has_data()) continue;
+      if (out->tensor().place() != ctx_.place())
+        *out = Value(CopyTo(out->tensor(), ctx_.place()));
+    }
   } catch (...) {
     RethrowFor(op);
   }

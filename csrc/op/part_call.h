@@ -1,5 +1,5 @@
 // A fused operator computes as the operators it stands for: its kernel calls theirs, on the same
-// device, one after another.
+// device, one after another. The host computes a part that has no kernel there.
 //
 //   Value product;
 //   PartCall(ctx, "matmul_v2").In(ctx.InValue(kX)).In(ctx.InValue(kY)).Out(&product).Run();
@@ -28,6 +28,9 @@ class PartCall {
   void Run();
 
  private:
+  const Kernel* FindKernel(Place place, DType dtype) const;
+  std::vector<Value> BringInputs(Place place);
+
   KernelContext& ctx_;
   Call call_;
   Ref<Attrs> attrs_;

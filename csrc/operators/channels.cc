@@ -1,3 +1,4 @@
+// Compiled for each device.
 #include "operators/channels.h"
 
 namespace dygraph::channels {
@@ -8,7 +9,7 @@ Tensor Second(const Tensor& t, bool channels_last) {
   int rank = d.rank();
   Dims dims = {d[0], d[rank - 1]};
   dims.Append(d.begin() + 1, d.end() - 1);
-  Tensor out(dims, t.dtype());
+  Tensor out(dims, t.dtype(), t.place());
   kernels::NhwcToNchw(t.raw_data(), d[0], d[rank - 1], Numel(d, 1, rank - 1),
                       out.mutable_raw_data(), SizeOf(t.dtype()));
   return out;

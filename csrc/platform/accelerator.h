@@ -24,6 +24,8 @@ class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
   virtual void Launch() = 0;
+  // How often it copies from the host, which gave those values when it was recorded.
+  virtual size_t HostCopies() const = 0;
 };
 
 struct DeviceFacts {
@@ -57,12 +59,17 @@ class Accelerator : public DeviceContext {
 
   virtual std::unique_ptr<DeviceEvent> Record() = 0;
 
-  // Between the two calls work is recorded, not run; waits and new arenas raise. EndCapture gives
-  // nothing where the recording failed.
+  // Between the two calls the work of the calling thread is recorded, not run, and its waits raise;
+  // other threads go on. What it copies from the host becomes part of the graph as it is.
+  // PreconditionNotMet where another thread records. EndCapture gives nothing where the recording
+  // failed.
   virtual void BeginCapture() = 0;
   virtual std::unique_ptr<DeviceGraph> EndCapture() = 0;
-  virtual bool Capturing() const = 0;
+  virtual bool Capturing() const = 0;  // the calling thread
 };
+
+// CUDA's default stream, which waits for all streams but "non-blocking" ones, and they for it.
+inline void* DefaultStream() { return reinterpret_cast<void*>(1); }
 
 // Unimplemented where the place is the host or its backend offers none of this.
 Accelerator& GetAccelerator(Place place);

@@ -1,12 +1,23 @@
-// Devices: facts, counts, streams, graphs.
+// Devices: facts, counts, streams, graphs, batches copied ahead, memory for CuPy.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "memory/memory.h"
 #include "platform/accelerator.h"
+#include "platform/after_work.h"
 #include "platform/backend.h"
 #include "python/bind.h"
+#include "python/call_graph.h"
+#include "python/caster.h"
 #include "python/errors.h"
 #include "run/fallback.h"
+#include "run/transform.h"
 
 namespace py = pybind11;
 
@@ -17,6 +28,120 @@ namespace {
 void Warn(const std::string& text) {
   py::gil_scoped_acquire lock;
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) ThrowPythonError();
+}
+
+// Batches copied ahead
+// --------------------------------------------------------------------------------
+
+// Blocks of a device that a copy beside the computation may fill. A block that was just freed will
+// not do: queued work may still use it. So these are kept here, and used again once nothing else
+// holds them and the device has passed that point.
+class AheadBlocks {
+ public:
+  // A block of so many bytes; `fresh`: queued work may still use its memory.
+  Ref<Storage> Take(Place place, size_t bytes, bool* fresh) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Accelerator& device = GetAccelerator(place);
+    for (size_t i = 0; i < kept_.size();) {
+      Kept& kept = kept_[i];
+      const bool idle = kept.storage->unique();
+      if (!idle) kept.passed = nullptr;
+      if (idle && !kept.passed) kept.passed = device.Record();
+      if (!idle || kept.storage->place() != place || !kept.passed->Done()) {
+        ++i;
+        continue;
+      }
+      if (kept.storage->bytes() == bytes) {
+        kept.passed = nullptr;
+        *fresh = false;
+        return kept.storage;
+      }
+      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));  // of other batches
+    }
+    *fresh = true;
+    Ref<Storage> storage = Storage::Make(place, bytes);
+    if (kept_.size() < kMost) kept_.push_back({storage, nullptr});
+    return storage;
+  }
+  void Forget() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    kept_.clear();
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  struct Kept {
+    Ref<Storage> storage;
+    std::unique_ptr<DeviceEvent> passed;  // since nothing else holds it
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+};
+
+AheadBlocks& Ahead() {
+  static AheadBlocks* blocks = new AheadBlocks;
+  return *blocks;
+}
+
+// The values of a host variable on a device, copied beside the computation.
+Ref<Variable> CopyAhead(const Given& v, Place place) {
+  RunDue();
+  Tensor host = v->value().ToDense().Plain();
+  if (host.place() == place || host.numel() == 0) return Variable::Make(Value(CopyTo(host, place)));
+  Tensor pinned = CopyTo(host, CUDAPinnedPlace());
+  bool fresh = false;
+  Tensor t;
+  t.ShareStorage(Ahead().Take(place, pinned.bytes(), &fresh), pinned.dims(), pinned.dtype());
+  t.SetLoD(host.lod_ref());
+  Accelerator& device = GetAccelerator(place);
+  if (fresh) {
+    device.CopyFromHost(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
+  } else {
+    device.CopyAhead(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
+    AfterQueuedWork(place, [held = std::move(pinned)]() mutable { held = Tensor(); });
+  }
+  return Variable::Make(Value(std::move(t)));
+}
+
+// Memory for CuPy ---------------------------------------------------------------------------------
+
+// The functions of cupy.cuda.CFunctionAllocator. CuPy computes on its current stream, ours is
+// another: a block is handed over with a wait of the one for the other.
+struct CuPyBlocks {
+  std::mutex mutex;
+  std::unordered_map<void*, size_t> bytes;
+};
+
+CuPyBlocks& ForCuPy() {
+  static CuPyBlocks* blocks = new CuPyBlocks;
+  return *blocks;
+}
+
+void* AllocForCuPy(void*, size_t bytes, int device) {
+  try {
+    const Place place = CUDAPlace(device);
+    void* block = memory::Alloc(place, bytes);
+    GetAccelerator(place).LetWait(DefaultStream());
+    std::lock_guard<std::mutex> lock(ForCuPy().mutex);
+    ForCuPy().bytes[block] = bytes;
+    return block;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void FreeForCuPy(void*, void* block, int device) {
+  if (!block) return;
+  size_t bytes = 0;
+  {
+    std::lock_guard<std::mutex> lock(ForCuPy().mutex);
+    auto found = ForCuPy().bytes.find(block);
+    if (found == ForCuPy().bytes.end()) return;
+    bytes = found->second;
+    ForCuPy().bytes.erase(found);
+  }
+  const Place place = CUDAPlace(device);
+  AfterOthersWork(place, [=] { memory::Free(place, block, bytes); });
 }
 
 }  // namespace
@@ -48,6 +173,7 @@ void BindDevice(py::module_& m) {
     all["bytes_in"] = c.bytes_in;
     all["bytes_out"] = c.bytes_out;
     all["graph_launches"] = c.graph_launches;
+    all["moved_inputs"] = MovedInputs(place);
     return all;
   });
   device.def("stream", [](Place place) {
@@ -59,6 +185,12 @@ void BindDevice(py::module_& m) {
   device.def("wait_for", [](Place place, uintptr_t other) {
     GetAccelerator(place).WaitFor(reinterpret_cast<void*>(other));
   });
+  device.def("copy_ahead", &CopyAhead);
+  device.def("forget_ahead", [] { Ahead().Forget(); });
+  device.def("functions_for_cupy", [] {
+    return py::make_tuple(reinterpret_cast<uintptr_t>(&AllocForCuPy),
+                          reinterpret_cast<uintptr_t>(&FreeForCuPy));
+  });
   device.def("fallbacks", [] { return Fallbacks(); });
 
   py::class_<DeviceEvent>(device, "Event")
@@ -69,6 +201,7 @@ void BindDevice(py::module_& m) {
   py::class_<DeviceGraph>(device, "Graph").def("launch", &DeviceGraph::Launch);
   device.def("begin_capture", [](Place place) { GetAccelerator(place).BeginCapture(); });
   device.def("end_capture", [](Place place) { return GetAccelerator(place).EndCapture(); });
+  BindCallGraph(device);
 }
 
 }  // namespace dygraph::python

@@ -1,12 +1,19 @@
 // DLPack both ways: exports a variable's memory, imports that of other libraries.
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "kernels/strided_copy.h"
+#include "platform/after_work.h"
+#include "platform/device_context.h"
 #include "python/bind.h"
 #include "python/caster.h"
+#include "python/convert.h"
 #include "python/dlpack.h"
 #include "python/errors.h"
+#include "python/lock.h"
 #include "python/variable_slots.h"
 #include "tape/door.h"
 
@@ -43,6 +50,15 @@ DType TypeFrom(dlpack::DLDataType type) {
 
 // Exporting ---------------------------------------------------------------------------------------
 
+bool IsOnCUDA(const Tensor& t) { return t.place().kind == DeviceKind::kCUDA; }
+
+// What another library has used: it may have queued work on it.
+void Drop(Tensor tensor) {
+  if (!IsOnCUDA(tensor) || tensor.numel() == 0) return;
+  const Place place = tensor.place();
+  AfterOthersWork(place, [held = std::move(tensor)]() mutable { held = Tensor(); });
+}
+
 // What a capsule holds: the struct, and the tensor whose storage it points into.
 template <class Managed>
 struct Exported {
@@ -50,8 +66,17 @@ struct Exported {
   Tensor tensor;
   Dims shape, strides;
 
-  static void Delete(Managed* self) { delete static_cast<Exported*>(self->manager_ctx); }
+  static void Delete(Managed* self) {
+    auto* exported = static_cast<Exported*>(self->manager_ctx);
+    Drop(std::move(exported->tensor));
+    delete exported;
+  }
 };
+
+dlpack::DLDevice DeviceOf(Place place) {
+  if (place.kind == DeviceKind::kCUDA) return {dlpack::kDLCUDA, place.id};
+  return {dlpack::kDLCPU, 0};
+}
 
 template <class Managed>
 Exported<Managed>* Export(Tensor tensor) {
@@ -64,7 +89,7 @@ Exported<Managed>* Export(Tensor tensor) {
   exported->managed.deleter = Exported<Managed>::Delete;
   dlpack::DLTensor& dl = exported->managed.dl_tensor;
   dl.data = const_cast<void*>(t.raw_data());
-  dl.device = {dlpack::kDLCPU, 0};
+  dl.device = DeviceOf(t.place());
   dl.ndim = t.rank();
   dl.dtype = TypeOf(t.dtype());
   dl.shape = exported->shape.data();
@@ -89,13 +114,40 @@ py::object CapsuleOf(Managed* managed, const char* name) {
   return py::reinterpret_steal<py::object>(capsule);
 }
 
-// `versioned`: the consumer heeds the read-only flag, so the storage is shared; else it gets a copy
-// of its own.
-py::object ToDLPack(const Given& v, bool versioned, bool copy) {
-  TellRead(*v, "__dlpack__()");
+Tensor ToExport(const Given& v, const char* how) {
+  TellRead(*v, how);
   ENFORCE(!v->value().empty(), PreconditionNotMet,
           "a variable must hold a value to be exported, but nothing was written");
-  Tensor t = CopyTo(v->value().ToDense(), CPUPlace()).Plain();
+  const Tensor t = v->value().ToDense();
+  const bool has_number = DeviceOf(t.place()).device_type != dlpack::kDLCPU ||
+                          t.place().kind == DeviceKind::kCUDAPinned;
+  return (has_number ? t : CopyTo(t, CPUPlace())).Plain();
+}
+
+// The address of a CUDA variable's values, and what keeps them while it lives.
+py::tuple Lend(const Given& v) {
+  auto* kept = new Tensor(ToExport(v, "__cuda_array_interface__"));
+  PyObject* capsule = PyCapsule_New(kept, nullptr, [](PyObject* self) {
+    auto* tensor = static_cast<Tensor*>(PyCapsule_GetPointer(self, nullptr));
+    Drop(std::move(*tensor));
+    delete tensor;
+  });
+  if (!capsule) {
+    delete kept;
+    throw py::error_already_set();
+  }
+  return py::make_tuple(reinterpret_cast<uintptr_t>(kept->raw_data()),
+                        py::reinterpret_steal<py::object>(capsule));
+}
+
+// `versioned`: the consumer heeds the read-only flag, so the storage is shared; else it gets a copy
+// of its own. `to_host`: for a consumer that takes no memory of devices.
+py::object ToDLPack(const Given& v, bool versioned, bool copy, bool to_host) {
+  Tensor t = ToExport(v, "__dlpack__()");
+  if (to_host && t.place() != CPUPlace()) {
+    t = CopyTo(t, CPUPlace());
+    copy = false;
+  }
   if (!versioned)
     return CapsuleOf(&Export<dlpack::DLManagedTensor>(t.Clone())->managed, kPlainName);
   auto* exported = Export<dlpack::DLManagedTensorVersioned>(copy ? t.Clone() : t);
@@ -114,52 +166,129 @@ void Return(Managed* managed) {
   managed->deleter(managed);
 }
 
-// Checks everything before the capsule is taken; a copy where the memory does not lie as ours does.
+// An array of another library: where it lies, strides in elements.
+struct Lent {
+  Place place;
+  char* data;
+  Dims dims, strides;
+  DType dtype;
+};
+
+// A copy of elements that lie apart, made on the host.
+Tensor CopyOfStrided(const Lent& lent) {
+  Tensor t(lent.dims, lent.dtype, lent.place);
+  if (t.numel() == 0) return t;
+  const auto size = static_cast<int64_t>(SizeOf(lent.dtype));
+  ENFORCE(reinterpret_cast<uintptr_t>(lent.data) % SizeOf(lent.dtype) == 0, InvalidArgument,
+          "the data of a DLPack tensor must be aligned to its elements of ", size, " bytes");
+  if (lent.place == CPUPlace()) {
+    kernels::CopyStrided(lent.dims, lent.data, lent.strides, t.mutable_raw_data(),
+                         Strides(lent.dims), SizeOf(lent.dtype));
+    return t;
+  }
+  int64_t first = 0, last = 0;  // elements that it spans
+  for (int i = 0; i < lent.dims.rank(); ++i) {
+    const int64_t reach = (lent.dims[i] - 1) * lent.strides[i];
+    (reach < 0 ? first : last) += reach;
+  }
+  DeviceContext& device = GetDeviceContext(lent.place);
+  std::vector<char> span(static_cast<size_t>((last - first + 1) * size));
+  device.CopyToHost(span.data(), lent.data + first * size, span.size());
+  Tensor host(lent.dims, lent.dtype);
+  kernels::CopyStrided(lent.dims, span.data() - first * size, lent.strides, host.mutable_raw_data(),
+                       Strides(lent.dims), SizeOf(lent.dtype));
+  device.CopyFromHost(t.mutable_raw_data(), host.raw_data(), t.bytes());
+  return t;
+}
+
+// The array as a tensor over its memory; a copy where it does not lie as ours do, or is wanted.
+// `take` is called once all checks are passed, and `give_back` when the array is not used any more.
+Tensor TensorOver(const Lent& lent, bool copy, const std::function<void()>& take,
+                  std::function<void()> give_back) {
+  const size_t bytes = ByteSize(lent.dims, lent.dtype);
+  const Dims plain = Strides(lent.dims);
+  bool dense = reinterpret_cast<uintptr_t>(lent.data) % SizeOf(lent.dtype) == 0;
+  for (int i = 0; i < lent.dims.rank(); ++i)
+    dense &= lent.dims[i] <= 1 || lent.strides[i] == plain[i];
+  ENFORCE(lent.data || bytes == 0, InvalidArgument, "a DLPack tensor of ", bytes,
+          " bytes must point to them, got a null pointer");
+  std::function<void()> release = std::move(give_back);
+  if (lent.place.kind == DeviceKind::kCUDA) {
+    GetDeviceContext(lent.place).Enter();
+    release = [place = lent.place, f = std::move(release)] { AfterQueuedWork(place, f); };
+  }
+  Tensor t;
+  if (!copy && dense && bytes > 0) {
+    take();
+    t.ShareStorage(Storage::Foreign(lent.place, lent.data, bytes, std::move(release)), lent.dims,
+                   lent.dtype);
+    return t;
+  }
+  if (!dense || bytes == 0) {
+    t = CopyOfStrided(lent);
+  } else {
+    t = Tensor(lent.dims, lent.dtype, lent.place);
+    GetDeviceContext(lent.place).CopyWithin(t.mutable_raw_data(), lent.data, bytes);
+  }
+  take();
+  release();
+  return t;
+}
+
+Place PlaceFrom(dlpack::DLDevice device) {
+  const int32_t kind = device.device_type;
+  if (kind == dlpack::kDLCUDA || kind == dlpack::kDLCUDAManaged) return CUDAPlace(device.device_id);
+  ENFORCE(kind == dlpack::kDLCPU || kind == dlpack::kDLCUDAHost, Unimplemented,
+          "from_dlpack takes arrays in memory of the host or of CUDA devices, got one on device "
+          "type ",
+          kind, ". Copy it to the host first");
+  return CPUPlace();
+}
+
 template <class Managed>
 Tensor Borrow(Managed* managed, PyObject* capsule, const char* used_name, bool copy) {
   const dlpack::DLTensor& dl = managed->dl_tensor;
-  ENFORCE(dl.device.device_type == dlpack::kDLCPU || dl.device.device_type == dlpack::kDLCUDAHost,
-          Unimplemented, "from_dlpack takes arrays in host memory, got one on device type ",
-          dl.device.device_type, ". Copy it to the host first");
+  Lent lent;
+  lent.place = PlaceFrom(dl.device);
   ENFORCE(dl.ndim >= 0 && dl.ndim <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank,
           " axes, got an array of ", dl.ndim);
-  DType dtype = TypeFrom(dl.dtype);
-  Dims dims, strides;
+  lent.dtype = TypeFrom(dl.dtype);
   for (int i = 0; i < dl.ndim; ++i) {
     ENFORCE(dl.shape[i] >= 0, InvalidArgument,
             "the sizes of a DLPack tensor must not be negative, got ", dl.shape[i], " for axis ",
             i);
-    dims.push_back(dl.shape[i]);
+    lent.dims.push_back(dl.shape[i]);
   }
-  size_t bytes = ByteSize(dims, dtype);
-  Dims plain = Strides(dims);
-  bool dense = true;
-  for (int i = 0; i < dl.ndim; ++i) {
-    strides.push_back(dl.strides ? dl.strides[i] : plain[i]);
-    dense &= dims[i] <= 1 || strides[i] == plain[i];
-  }
-  ENFORCE(dl.data || bytes == 0, InvalidArgument, "a DLPack tensor of ", bytes,
-          " bytes must point to them, got a null pointer");
-  char* data = static_cast<char*>(dl.data) + (dl.data ? dl.byte_offset : 0);
-  dense &= reinterpret_cast<uintptr_t>(data) % SizeOf(dtype) == 0;
-  Tensor t;
-  if (copy || !dense || bytes == 0) {
-    t = Tensor(dims, dtype);
-    if (dense && bytes > 0) std::memcpy(t.mutable_raw_data(), data, bytes);
-    if (!dense && bytes > 0) {
-      ENFORCE(reinterpret_cast<uintptr_t>(data) % SizeOf(dtype) == 0, InvalidArgument,
-              "the data of a DLPack tensor must be aligned to its elements of ", SizeOf(dtype),
-              " bytes");
-      kernels::CopyStrided(dims, data, strides, t.mutable_raw_data(), plain, SizeOf(dtype));
-    }
+  const Dims plain = Strides(lent.dims);
+  for (int i = 0; i < dl.ndim; ++i) lent.strides.push_back(dl.strides ? dl.strides[i] : plain[i]);
+  lent.data = static_cast<char*>(dl.data) + (dl.data ? dl.byte_offset : 0);
+  auto take = [&] {
     if (PyCapsule_SetName(capsule, used_name) != 0) throw py::error_already_set();
-    Return(managed);
-    return t;
-  }
-  if (PyCapsule_SetName(capsule, used_name) != 0) throw py::error_already_set();
-  Ref<Storage> storage = Storage::Foreign(CPUPlace(), data, bytes, [managed] { Return(managed); });
-  t.ShareStorage(std::move(storage), dims, dtype);
-  return t;
+  };
+  return TensorOver(lent, copy, take, [managed] { Return(managed); });
+}
+
+// The array that a `__cuda_array_interface__` describes; strides in elements, `owner` is kept.
+Ref<Variable> FromCUDAArray(Place place, uintptr_t address, const std::vector<int64_t>& shape,
+                            const std::vector<int64_t>& strides, py::object dtype, py::object owner,
+                            bool copy) {
+  ENFORCE(shape.size() <= static_cast<size_t>(kMaxRank) && shape.size() == strides.size(),
+          InvalidArgument, "a variable has at most ", kMaxRank, " axes, got an array of ",
+          shape.size());
+  Lent lent;
+  lent.place = place;
+  lent.data = reinterpret_cast<char*>(address);
+  lent.dims = Dims(shape.begin(), shape.end());
+  lent.strides = Dims(strides.begin(), strides.end());
+  lent.dtype = DTypeFromPython(dtype.ptr());
+  PyObject* held = owner.ptr();
+  auto give_back = [held] {
+    if (!PyGILState_Check() && InterpreterEnds()) return;
+    Locked lock;
+    Py_DECREF(held);
+  };
+  return Variable::Make(
+      Value(TensorOver(lent, copy, [held] { Py_INCREF(held); }, std::move(give_back))));
 }
 
 Ref<Variable> FromDLPack(py::object capsule, bool copy) {
@@ -188,7 +317,10 @@ Ref<Variable> FromDLPack(py::object capsule, bool copy) {
 }  // namespace
 
 void BindDLPack(py::module_& m) {
-  m.def("to_dlpack", &ToDLPack, py::arg("variable"), py::arg("versioned"), py::arg("copy"));
+  m.def("to_dlpack", &ToDLPack, py::arg("variable"), py::arg("versioned"), py::arg("copy"),
+        py::arg("to_host"));
+  m.def("lend", &Lend);
+  m.def("from_cuda_array", &FromCUDAArray);
   m.def(
       "is_foreign",
       [](const Given& v) {

@@ -8,6 +8,7 @@
 #include "base/load_problems.h"
 #include "memory/memory.h"
 #include "op/op_registry.h"
+#include "platform/after_work.h"
 #include "platform/device_context.h"
 #include "platform/thread_count.h"
 #include "platform/threads.h"
@@ -96,7 +97,14 @@ void BindPlatform(py::module_& m) {
     CurrentThread().place = p;
   });
   m.def(
-      "wait", [](Place p) { GetDeviceContext(p).Wait(); }, py::call_guard<py::gil_scoped_release>(),
+      "wait",
+      [](Place p) {
+        {
+          py::gil_scoped_release unlocked;
+          GetDeviceContext(p).Wait();
+        }
+        RunDue();
+      },
       "Returns when all work queued on the place is done.");
   m.def("cast_floats_to", [] {
     return py::reinterpret_steal<py::object>(DTypeToPython(CurrentThread().cast_floats_to));

@@ -278,6 +278,20 @@ void BindExecutor(py::module_& m) {
                                found["operators"] = planned.operators;
                                return found;
                              })
+      .def_property_readonly("graphed",
+                             [](PreparedProgram& p) {
+                               PreparedProgram::Graphed graphed = p.graphed();
+                               py::dict found;
+                               found["runs"] = graphed.runs;
+                               found["graphs"] = graphed.graphs;
+                               found["operators"] = graphed.operators;
+                               found["between"] = graphed.between;
+                               found["bytes"] = graphed.bytes;
+                               found["replays"] = graphed.replays;
+                               found["strayed"] = graphed.strayed;
+                               found["plain"] = graphed.plain;
+                               return found;
+                             })
       .def("shrink", &PreparedProgram::Shrink)
       // streams: (seed, number of the first random call), to repeat what an eager run drew.
       .def(

@@ -1,4 +1,5 @@
-// The tape as Python sees it: its nodes, to be looked at, and hooks on what it keeps.
+// The tape as Python sees it: its nodes, to be looked at, and hooks on what it keeps; the layer of
+// mixed precision.
 #include <pybind11/stl.h>
 
 #include "op/op_registry.h"
@@ -7,6 +8,7 @@
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "tape/auto_cast.h"
 #include "tape/thread_state.h"
 #include "tape/variable.h"
 
@@ -124,6 +126,13 @@ void BindTape(py::module_& m) {
   m.def("producer_of", [](const Given& v) { return ViewOf(v->producer().node); });
   m.def("push_saved_value_hooks",
         [](py::object pack, py::object unpack) { new PythonHooks(pack, unpack); });
+  py::class_<AutoCast, std::shared_ptr<AutoCast>>(m, "AutoCast")
+      .def(py::init([](py::object narrow, const std::vector<std::string>& white,
+                       const std::vector<std::string>& black) {
+        return std::make_shared<AutoCast>(DTypeFromPython(narrow.ptr()), white, black);
+      }))
+      .def("enter", [](std::shared_ptr<AutoCast> layer) { AddLayer(std::move(layer)); })
+      .def("leave", [](const AutoCast& layer) { RemoveLayer(&layer); });
   m.def("pop_saved_value_hooks", [] {
     ENFORCE(CurrentThread().saved_value_hooks, PreconditionNotMet,
             "saved_value_hooks must have been entered on this thread, got an exit without it");

@@ -87,12 +87,14 @@ void BindWatch(py::module_& m) {
     event.duration_ns = duration;
     profiler::Add(std::move(event));
   });
-  // (name, category, start, duration, thread, bytes, shapes, caller); times in nanoseconds
+  // (name, category, start, duration, thread, bytes, shapes, caller, device, its start, its
+  // duration); times in nanoseconds, device "" where it kept none
   w.def("events", [] {
     py::list list;
     for (const profiler::Event& e : profiler::Events()) {
+      const std::string device = e.device_start_ns > 0 ? ToString(e.place) : "";
       list.append(py::make_tuple(e.name, e.category, e.start_ns, e.duration_ns, e.thread, e.bytes,
-                                 e.shapes, e.caller));
+                                 e.shapes, e.caller, device, e.device_start_ns, e.device_ns));
     }
     return list;
   });

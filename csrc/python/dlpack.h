@@ -6,7 +6,7 @@
 
 namespace dygraph::python::dlpack {
 
-enum DeviceType : int32_t { kDLCPU = 1, kDLCUDAHost = 3 };
+enum DeviceType : int32_t { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13 };
 enum TypeCode : uint8_t {
   kDLInt = 0,
   kDLUInt = 1,

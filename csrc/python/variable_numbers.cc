@@ -96,10 +96,24 @@ struct Operands {
       *out = Variable::Make(Value(ScalarTensor(o, dtype)));
     } else if (PyObject_HasAttrString(o, "__array_interface__")) {
       *out = Variable::Make(Value(TensorFromPython(o)));
+    } else if (PyObject_HasAttrString(o, "__cuda_array_interface__")) {
+      *out = OfCUDAArray(o);
     } else {
       return false;
     }
     return true;
+  }
+
+  // CuPy's arrays and the like, whose memory is shared.
+  static Ref<Variable> OfCUDAArray(PyObject* o) {
+    PyObject* module = PyImport_ImportModule("dygraph.core.exchange");
+    if (!module) ThrowPythonError();
+    PyObject* made = PyObject_CallMethod(module, "of_cuda_array", "O", o);
+    Py_DECREF(module);
+    if (!made) ThrowPythonError();
+    Ref<Variable> variable(&VarOf(made));
+    Py_DECREF(made);
+    return variable;
   }
 };
 

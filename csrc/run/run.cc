@@ -31,6 +31,7 @@ inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* eleme
   const Value* first = flat[0];
   if (!first || !first->is_tensor()) return false;
   *place = first->tensor().place();
+  if (place->kind == DeviceKind::kCUDAPinned) return false;  // the host's memory to kernels
   *dtype = first->tensor().dtype();
   if (op.kernel_dtype) {  // it may look at any input
     for (const Value* v : flat) {
@@ -208,8 +209,8 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   const Kernel& kernel = *Choose(call, place, dtype);
   const Place where = kernel.key.device == place.kind ? place : CPUPlace();
   if (where != place) {
-    call.queue = nullptr;  // its results are moved at once
     NoteFallback(call, place);
+    call.queue = nullptr;  // the results are copied at once
   }
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, where);
@@ -224,8 +225,10 @@ void RunUnwatched(Call& call) {
   bool ragged = false;
   if (__builtin_expect(IsUsual(call, &dtype, &place, &elements, &ragged), 1)) {
     const Kernel& kernel = *Choose(call, place, dtype);
-    if (__builtin_expect(
-            kernel.key.layout != KernelLayout::kNHWC && kernel.key.device == place.kind, 1))
+    if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC &&
+                             kernel.key.device == place.kind &&
+                             (place == CPUPlace() || !ReadsOnHost(*call.op)),
+                         1))
       return Compute(call, kernel, place, dtype, Layout::kPlain, elements, ragged);
   }
   RunUnusual(call);

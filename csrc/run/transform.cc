@@ -1,17 +1,45 @@
 #include "run/transform.h"
 
+#include <atomic>
+
 #include "run/fallback.h"
 
 namespace dygraph {
 
+bool ReadsOnHost(const OpInfo& op) {
+  for (const SlotInfo& slot : op.inputs) {
+    if (slot.on_host()) return true;
+  }
+  return false;
+}
+
+namespace {
+
+std::atomic<int64_t> g_moved[256];  // by the number of the CUDA device
+
+// Pinned memory is the host's.
+bool LiesAt(Place where, Place wanted) {
+  return where == wanted || (where.kind == DeviceKind::kCUDAPinned && wanted == CPUPlace());
+}
+
+void NoteMove(Place from, Place to) {
+  const Place device = to.kind == DeviceKind::kCUDA ? to : from;
+  if (device.kind == DeviceKind::kCUDA) g_moved[device.id].fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int64_t MovedInputs(Place place) { return g_moved[place.id].load(std::memory_order_relaxed); }
+
 Layout TransformedInputs::Apply(Call& call, const Kernel& kernel, Place place) {
-  bool fits = kernel.key.layout != KernelLayout::kNHWC;
+  bool fits =
+      kernel.key.layout != KernelLayout::kNHWC && (place == CPUPlace() || !ReadsOnHost(*call.op));
   for (const Value* v : call.in.flat()) {
     if (!v) continue;
     if (v->is_tensor()) {
-      fits &= v->tensor().layout() == Layout::kPlain && v->tensor().place() == place;
+      fits &= v->tensor().layout() == Layout::kPlain && LiesAt(v->tensor().place(), place);
     } else if (!v->empty()) {
-      fits &= v->place() == place;
+      fits &= LiesAt(v->place(), place);
     }
   }
   return __builtin_expect(fits, 1) ? Layout::kPlain : ApplySlow(call, kernel, place);
@@ -37,8 +65,10 @@ Layout TransformedInputs::ApplySlow(Call& call, const Kernel& kernel, Place plac
     while (call.in.begin_of(of) + call.in.count(of) <= static_cast<int>(i)) ++of;
     if (!flat[i] || flat[i]->empty()) continue;
     const Place where = op.inputs[of].on_host() ? CPUPlace() : place;
-    if (flat[i]->place() != where)
+    if (!LiesAt(flat[i]->place(), where)) {
+      NoteMove(flat[i]->place(), where);
       Replace(call, static_cast<int>(i), CopyTo(*flat[i], where));
+    }
     if (!flat[i]->is_tensor()) continue;
     const Tensor& t = flat[i]->tensor();
     if (t.layout() == Layout::kNHWC && !ordered) ordered = &t;

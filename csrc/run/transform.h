@@ -6,6 +6,9 @@
 
 namespace dygraph {
 
+// Whether the host reads some inputs, wherever the others lie.
+bool ReadsOnHost(const OpInfo& op);
+
 class TransformedInputs {
  public:
   // Replaces inputs of `call` that do not fit; gives the order the outputs take.
@@ -16,5 +19,9 @@ class TransformedInputs {
   void Replace(Call& call, int flat, Value value);
   SmallVector<Value, 2> copies_;
 };
+
+// Inputs of calls on a CUDA device that lay elsewhere, and inputs on it of calls that the host
+// computed, since the process began.
+int64_t MovedInputs(Place place);
 
 }  // namespace dygraph

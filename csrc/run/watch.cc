@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/flags.h"
+#include "memory/holders.h"
 #include "memory/memory.h"
 #include "op/call_checks.h"
 #include "platform/profiler.h"
@@ -134,6 +135,28 @@ void LogCall(const Call& call, Place place, uint64_t nanoseconds, const std::str
   std::fputs(text.str().c_str(), stderr);
 }
 
+// The device whose times are kept; nullptr for the host, and while a graph is recorded.
+Accelerator* TimedDevice(uint32_t what, Place place) {
+  if (!(what & kEvents) || place.kind != DeviceKind::kCUDA) return nullptr;
+  Accelerator& device = GetAccelerator(place);
+  return device.Capturing() ? nullptr : &device;
+}
+
+// Who made the large results, for the text of an error that there is no memory left.
+void NoteHolders(const Call& call, Place place) {
+  const std::string* text = nullptr;
+  auto note = [&](const Tensor& t) {
+    if (!t.has_data() || t.place() != place || t.bytes() < memory::kNotedBytes) return;
+    if (!text) text = Intern(call.op->type + (call.line ? ", " + *call.line : ""));
+    memory::NoteHolder(place, t.storage()->data(), text);
+  };
+  for (const Value* out : call.out.flat()) {
+    if (!out || out->empty()) continue;
+    if (out->is_tensor()) note(out->tensor());
+    if (out->is_rows()) note(out->rows().value());
+  }
+}
+
 }  // namespace
 
 void Ask(uint32_t what) {
@@ -178,16 +201,19 @@ const std::string* AskCaller() {
 
 void RunWatched(Call& call, void (*run)(Call&)) {
   uint32_t what = Switches();
-  Place place = call.place;
+  const Place place = PlaceOf(call);
   if (!call.backward) call.line = what & kCallers ? AskCaller() : nullptr;
   const std::string* caller = call.line;
   std::string shapes = what & kShapes ? Describe(call.op->inputs, call.in) : "";
   size_t used = what & kEvents ? memory::Used(place) : 0;
   SlotList<const Value> in = call.in;  // copies may stand in their place
+  Accelerator* device = TimedDevice(what, place);
+  std::shared_ptr<DeviceEvent> before = device ? device->Record() : nullptr;
   uint64_t start = profiler::Now();
   run(call);
   uint64_t duration = profiler::Now() - start;
   call.in = std::move(in);
+  if (place.kind == DeviceKind::kCUDA && what & (kEvents | kCallers)) NoteHolders(call, place);
   if (what & kEvents) {
     profiler::Event event;
     event.name = call.op->type;
@@ -197,6 +223,11 @@ void RunWatched(Call& call, void (*run)(Call&)) {
     event.bytes = static_cast<int64_t>(memory::Used(place)) - static_cast<int64_t>(used);
     event.shapes = std::move(shapes);
     if (caller) event.caller = *caller;
+    event.place = place;
+    if (before) {
+      event.before = std::move(before);
+      event.after = device->Record();
+    }
     profiler::Add(std::move(event));
   }
   if (what & kLog) LogCall(call, place, duration, caller);

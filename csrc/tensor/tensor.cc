@@ -247,6 +247,12 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   return out;
 }
 
+namespace {
+bool IsHost(Place place) {
+  return place.kind == DeviceKind::kCPU || place.kind == DeviceKind::kCUDAPinned;
+}
+}  // namespace
+
 Tensor CopyTo(const Tensor& t, Place place) {
   if (t.place() == place || !t.has_data()) return t;
   Tensor copy;
@@ -255,9 +261,9 @@ Tensor CopyTo(const Tensor& t, Place place) {
   if (t.numel() == 0) return copy;
   DeviceContext& from = GetDeviceContext(t.place());
   DeviceContext& to = GetDeviceContext(place);
-  if (t.place() == CPUPlace()) {
+  if (IsHost(t.place())) {
     to.CopyFromHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
-  } else if (place == CPUPlace()) {
+  } else if (IsHost(place)) {
     from.CopyToHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
   } else if (t.place().kind != place.kind ||
              !to.CopyFromPeer(copy.mutable_raw_data(), from, t.raw_data(), t.bytes())) {

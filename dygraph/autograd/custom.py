@@ -2,6 +2,7 @@
 
 from dygraph import _core
 from dygraph.autograd.recording import no_grad
+from dygraph.core.exchange import cupys_stream
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -72,6 +73,9 @@ class PyLayer(Shown):
     one, or None, for each Variable among the arguments. If it uses dygraph's operators, it can be
     differentiated again.
 
+    If CuPy has been imported and a Variable lies on a CUDA device, CuPy computes on our stream
+    while these methods run, so nothing waits: see docs/cuda_operator.md.
+
     Examples
     --------
     >>> import dygraph
@@ -124,7 +128,7 @@ class PyLayer(Shown):
             )
         needs = tuple(isinstance(a, Variable) and not a.stop_gradient for a in args)
         ctx = Context(needs)
-        with no_grad():
+        with no_grad(), cupys_stream(inputs):
             result = cls.forward(ctx, *args, **kwargs)
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
         owned = {id(v) for v in inputs}
@@ -157,7 +161,8 @@ class _Backward:
     def __call__(self, outputs, *grads):
         self.ctx._outputs = dict(zip(self.saved, outputs, strict=True))
         try:
-            result = self.cls.backward(self.ctx, *grads)
+            with cupys_stream(grads):
+                result = self.cls.backward(self.ctx, *grads)
         finally:
             self.ctx._outputs = None
         result = list(result) if isinstance(result, (tuple, list)) else [result]

@@ -16,6 +16,7 @@ from dygraph.errors import (
     UnimplementedError,
     kind_of,
 )
+from dygraph.functions.arguments import named_place
 from dygraph.inspect.shown import Shown
 
 __all__ = [
@@ -44,8 +45,9 @@ class guard(Shown):  # noqa: N801 - Fluid's name
 
     Parameters
     ----------
-    place : Place, optional
-        Where new variables go. None keeps the current one.
+    place : Place or str, optional
+        Where new variables go, also as ``"cpu"``, ``"gpu"`` or ``"gpu:1"``. None keeps the current
+        one.
     seed : int, optional
         Seed of the random numbers in the block; the earlier sequence continues after it.
     dtype : dtype, optional
@@ -78,7 +80,7 @@ class guard(Shown):  # noqa: N801 - Fluid's name
             seed = check.integer(seed, "guard: seed", 0)
         if dtype is not None:
             dtype = _float_type(dtype, "guard: dtype")
-        self._place, self._seed, self._dtype = place, seed, dtype
+        self._place, self._seed, self._dtype = named_place(place), seed, dtype
         self._saved = []
 
     def __enter__(self):
@@ -192,7 +194,9 @@ def to_variable(
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not change the Variable, except with
-    `zero_copy`. A Variable is returned unchanged unless `lod` or `dtype` requires another.
+    `zero_copy`. A Variable is returned unchanged unless `lod` or `dtype` requires another. The
+    memory of an array on a CUDA device (CuPy's, torch's) is shared, see `from_dlpack`, except with
+    ``zero_copy=False``.
 
     Parameters
     ----------
@@ -244,7 +248,7 @@ def to_variable(
     if requires_grad or not stop_gradient:
         made = to_variable(value, name, zero_copy, lod, dtype)
         return (made.detach() if made is value else made).requires_grad_()
-    if zero_copy and not isinstance(value, Variable):
+    if zero_copy and not isinstance(value, Variable) and not _is_on_device(value):
         value = _shared(value, dtype)
     elif type(value) is np.ndarray and lod is None and name is None and dtype is None:
         return _core.to_variable(value)
@@ -259,6 +263,9 @@ def to_variable(
         if name is not None:
             value.name = name
         return value
+    if _is_on_device(value):
+        made = exchange.from_dlpack(value, copy=None if zero_copy is None else not zero_copy)
+        return to_variable(made, name, None, lod, dtype)
     if value is None or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
             "to_variable: value must be an array, a number or a list of numbers, "
@@ -267,6 +274,10 @@ def to_variable(
     if isinstance(value, (list, tuple)):
         return _of_list(value, lod, dtype, name)
     return _core.to_variable(value, lod, dtype, name)
+
+
+def _is_on_device(value):
+    return hasattr(value, "__cuda_array_interface__")
 
 
 def _shared(value, dtype):

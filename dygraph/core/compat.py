@@ -9,6 +9,7 @@ from _thread import _local
 from dygraph import _core
 from dygraph.autograd.recording import modes
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.functions.arguments import named_place
 from dygraph.inspect.shown import Shown
 
 __all__ = [
@@ -111,7 +112,7 @@ def enable_dygraph(place=None):
             f"got {kind_of(place)}"
         )
     before = _core.current_place()
-    _core.set_current_place(place)
+    _core.set_current_place(named_place(place))
     modes.computes = True
     if _before.place is None:
         _before.place = before

@@ -1,4 +1,7 @@
-"""Exchange with other array libraries: NumPy's protocols, DLPack, single elements."""
+"""Exchange with other array libraries: NumPy's protocols, DLPack, CUDA arrays, single elements."""
+
+import contextlib
+import sys
 
 import numpy as np
 
@@ -16,6 +19,9 @@ __all__ = ["from_dlpack"]
 
 Variable = _core.Variable
 _HOST = (1, 0)  # DLPack's number of host memory
+_CUDA, _CUDA_MANAGED = 2, 13  # and of the memory of CUDA devices
+_DEFAULT_STREAM, _NO_STREAM = 1, -1
+_MANY_LENT = 64
 
 
 def array(self, dtype=None, copy=None):
@@ -34,7 +40,19 @@ def array_ufunc(self, ufunc, method, *inputs, **kwargs):
     """NumPy's elementwise functions on Variables; see `dygraph.core.numpy_protocol`."""
     from dygraph.core import numpy_protocol
 
-    return numpy_protocol.call_ufunc(ufunc, method, inputs, kwargs)
+    return numpy_protocol.call_ufunc(ufunc, method, tuple(map(_ours, inputs)), kwargs)
+
+
+def _ours(value):
+    """An array of another library on a CUDA device as a Variable; other values unchanged."""
+    if isinstance(value, (Variable, np.ndarray)) or not hasattr(value, "__cuda_array_interface__"):
+        return value
+    return of_cuda_array(value)
+
+
+def cupy_kernel(self, kernel, *args, **kwargs):
+    """CuPy's elementwise functions on Variables, as NumPy's: ``cupy_array + x`` is a Variable."""
+    return array_ufunc(self, kernel, "__call__", *args, **kwargs)
 
 
 def array_function(self, func, types, args, kwargs):
@@ -71,27 +89,129 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     keeps it alive; a later write to this variable copies first. Other consumers get a copy, since
     older capsules cannot be marked read-only.
 
+    On a CUDA device nobody waits on the host: the consumer's `stream` waits for what is queued on
+    ours. None and 1 are CUDA's default stream, 2 the one of the thread, -1 asks for no wait, other
+    numbers are addresses of streams.
+
     Raises
     ------
     BufferError
-        For another device than the host, and for ``copy=False`` if a copy is needed.
+        For a device that is neither the variable's nor the host, for ``copy=False`` if a copy is
+        needed, and for a stream that is none.
     """
-    if dl_device is not None and tuple(dl_device) != _HOST:
-        raise BufferError(f"__dlpack__: dl_device must be {_HOST}, host memory, got {dl_device}")
-    if stream not in (None, -1):
+    here = dlpack_device(self)
+    wanted = here if dl_device is None else tuple(int(n) for n in dl_device)
+    if wanted not in (here, _HOST):
+        own = f"{here} or " if here != _HOST else ""
+        raise BufferError(
+            f"__dlpack__: dl_device must be {own}{_HOST}, host memory, got {dl_device}"
+        )
+    moves = wanted != here
+    if wanted == _HOST and here == _HOST and stream not in (None, _NO_STREAM):
         raise BufferError(f"__dlpack__: stream must be None for host memory, got {stream!r}")
     versioned = max_version is not None and tuple(max_version)[0] >= 1
+    if copy is False and moves:
+        raise BufferError(f"__dlpack__: dl_device must be {here} with copy=False, got {dl_device}")
     if copy is False and not versioned:
         raise BufferError(
             "__dlpack__: max_version must be at least (1, 0) with copy=False, got "
             f"{max_version}. Older consumers need a copy"
         )
-    return _core.to_dlpack(self, versioned, bool(copy))
+    capsule = _core.to_dlpack(self, versioned, bool(copy), wanted == _HOST)
+    if wanted != _HOST and stream != _NO_STREAM:
+        if stream is None:
+            stream = _DEFAULT_STREAM
+        if isinstance(stream, bool) or not hasattr(stream, "__index__") or stream <= 0:
+            raise BufferError(
+                "__dlpack__: stream must be None, -1, 1, 2 or the address of a stream, got "
+                f"{stream!r}"
+            )
+        _core.device.let_wait(self.place, stream.__index__())
+    return capsule
 
 
 def dlpack_device(self):
-    """The device of `__dlpack__`: ``(1, 0)``, the host."""
-    return _HOST
+    """The device of `__dlpack__`: ``(2, n)``, a CUDA device, or ``(1, 0)``, the host."""
+    place = self.place
+    return (_CUDA, place.device_id) if place.kind == "CUDAPlace" else _HOST
+
+
+def cuda_array_interface(self):
+    """How other libraries look at the values on a CUDA device; AttributeError elsewhere.
+
+    The memory is read-only to them; it stays as it is while this variable lives, and a write to the
+    variable copies first. `__dlpack__` lets it go as soon as the other array does.
+    """
+    place = self.place
+    if place is None or place.kind != "CUDAPlace" or self.dtype.name == "bfloat16":
+        raise AttributeError(
+            f"'{type(self).__name__}' has no attribute '__cuda_array_interface__' for {self.dtype} "
+            f"on {place}"
+        )
+    address, holder = _core.lend(self)
+    lent = self.__dict__.setdefault("_lent", [])
+    if not lent or lent[-1][0] != address:
+        lent.append((address, holder))
+    if len(lent) == _MANY_LENT:
+        import warnings
+
+        warnings.warn(
+            f"__cuda_array_interface__: {_MANY_LENT} values that '{self.name}' had are kept, since "
+            "other libraries may look at them. cupy.from_dlpack(x) keeps a value as long as the "
+            "array lives",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return {
+        "shape": tuple(self.shape),
+        "typestr": np.dtype(self.dtype.name).str,
+        "data": (address, True),
+        "strides": None,
+        "stream": _core.device.stream(place),
+        "version": 3,
+    }
+
+
+def of_cuda_array(x, copy=None):
+    """A Variable over an object with ``__cuda_array_interface__``; see `from_dlpack`."""
+    described = x.__cuda_array_interface__
+    shape, dtype = tuple(described["shape"]), np.dtype(described["typestr"])
+    if described.get("mask") is not None:
+        raise UnimplementedError("from_dlpack: the array must have no mask, got one with a mask")
+    strides, step = described.get("strides"), [dtype.itemsize]
+    for size in shape[:0:-1]:
+        step.insert(0, step[0] * size)
+    strides = step[: len(shape)] if strides is None else strides
+    if any(s % dtype.itemsize for s in strides):
+        raise InvalidArgumentError(
+            f"from_dlpack: the strides must be multiples of {dtype.itemsize} bytes, the size of an "
+            f"element, got {tuple(strides)}"
+        )
+    place = _core.CUDAPlace(_number_of(x))
+    stream = described.get("stream") if described.get("version", 0) >= 3 else _DEFAULT_STREAM
+    if stream == 0:
+        raise InvalidArgumentError(
+            "from_dlpack: the stream of a __cuda_array_interface__ must not be 0, which says "
+            "neither 1, the default stream, nor 2, the thread's"
+        )
+    if stream is not None:
+        _core.device.wait_for(place, stream)
+    elements = [s // dtype.itemsize for s in strides]
+    made = _core.from_cuda_array(
+        place, described["data"][0], shape, elements, dtype, x, bool(copy)
+    )
+    return _shared_if(copy is False, made)
+
+
+def _number_of(x):
+    """The number of the device of another library's array: of its `device`, else of the current."""
+    device = getattr(x, "device", None)
+    for name in ("id", "index", "device_id"):  # CuPy, torch, ours
+        number = getattr(device, name, None)
+        if isinstance(number, int):
+            return number
+    here = _core.current_place()
+    return here.device_id if here.kind == "CUDAPlace" else 0
 
 
 def from_dlpack(x, *, device=None, copy=None):
@@ -100,12 +220,15 @@ def from_dlpack(x, *, device=None, copy=None):
     The memory is shared: writes of its owner change the Variable. The Variable never writes to it:
     a write to the Variable copies first, and so does a call whose values the tape keeps.
 
+    An array on a CUDA device stays there. Its library lets our stream wait for what it has queued,
+    and gets the memory back when we have done what we queued.
+
     Parameters
     ----------
-    x : object with __dlpack__() or capsule
-        An array in host memory. Its type is kept.
-    device : None
-        Only the host.
+    x : object with __dlpack__() or __cuda_array_interface__, or capsule
+        An array in the memory of the host or of a CUDA device. Its type is kept.
+    device : Place or str, optional
+        Where the Variable should lie; None: where the array does.
     copy : bool, optional
         True: own memory. False: shared, or an error. None: shared if the array is row-major.
 
@@ -121,9 +244,9 @@ def from_dlpack(x, *, device=None, copy=None):
     InvalidArgumentError
         For a capsule that was already consumed.
     UnimplementedError
-        For memory of a device.
+        For memory of another device.
     BufferError
-        For ``copy=False`` if the memory is not row-major.
+        For ``copy=False`` if the memory is not row-major, or on another device than asked for.
 
     Examples
     --------
@@ -134,23 +257,76 @@ def from_dlpack(x, *, device=None, copy=None):
     >>> x.numpy()
     array([7., 1., 2.])
     """
-    if device is not None and str(device).lower() != "cpu" and device != _core.CPUPlace():
-        raise UnimplementedError(f"from_dlpack: the device must be the host, got {kind_of(device)}")
-    capsule = x
-    if hasattr(x, "__dlpack__"):
-        if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
-            raise UnimplementedError(
-                "from_dlpack takes arrays in host memory, got one on device "
-                f"{tuple(x.__dlpack_device__())}. Copy it to the host first"
-            )
-        try:
-            capsule = x.__dlpack__(max_version=(1, 0))
-        except TypeError:  # a library from before version 1
-            capsule = x.__dlpack__()
-    made = _core.from_dlpack(capsule, bool(copy))
-    if copy is False and not _core.is_foreign(made):
+    wanted = None
+    if device is not None:
+        from dygraph.functions.arguments import place_of
+
+        wanted = place_of(device, "from_dlpack")
+    if not hasattr(x, "__dlpack__") and hasattr(x, "__cuda_array_interface__"):
+        made = of_cuda_array(x, copy)
+    else:
+        capsule = _capsule_of(x) if hasattr(x, "__dlpack__") else x
+        made = _shared_if(copy is False, _core.from_dlpack(capsule, bool(copy)))
+    if wanted is None or made.place == wanted:
+        return made
+    if copy is False:
+        raise BufferError(
+            f"from_dlpack: device must be {made.place}, where the array lies, with copy=False, got "
+            f"{device}"
+        )
+    return made.to(wanted)
+
+
+def _capsule_of(x):
+    kind, number = x.__dlpack_device__() if hasattr(x, "__dlpack_device__") else _HOST
+    if kind not in (1, 3, _CUDA, _CUDA_MANAGED):
+        raise UnimplementedError(
+            "from_dlpack takes arrays in memory of the host or of CUDA devices, got one on device "
+            f"{(kind, number)}. Copy it to the host first"
+        )
+    how = {}
+    if kind in (_CUDA, _CUDA_MANAGED):
+        how["stream"] = _core.device.stream(_core.CUDAPlace(number))
+    try:
+        return x.__dlpack__(max_version=(1, 0), **how)
+    except TypeError:  # a library from before version 1
+        return x.__dlpack__(**how)
+
+
+def _shared_if(required, made):
+    if required and not _core.is_foreign(made):
         raise BufferError("from_dlpack: the array must be row-major to be shared with copy=False")
     return made
+
+
+_AS_IT_IS = contextlib.nullcontext()
+
+
+def cupys_stream(values):
+    """Lets CuPy compute on our stream in a block, if a value lies on a CUDA device.
+
+    Nothing where CuPy has not been imported.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return _AS_IT_IS
+    for v in values:
+        if isinstance(v, Variable) and not _core.is_empty(v) and v.place.kind == "CUDAPlace":
+            return _on_our_stream(cupy, v.place)
+    return _AS_IT_IS
+
+
+@contextlib.contextmanager
+def _on_our_stream(cupy, place):
+    from dygraph.cuda import Stream
+
+    ours = Stream(place)
+    if hasattr(getattr(cupy.cuda, "Stream", None), "from_external"):  # CuPy 14
+        stream = cupy.cuda.Stream.from_external(ours)
+    else:
+        stream = cupy.cuda.ExternalStream(ours.cuda_stream, place.device_id)
+    with cupy.cuda.Device(place.device_id), stream:
+        yield
 
 
 # The array API standard's protocol ---------------------------------------------------------------

@@ -7,12 +7,11 @@ like torch's computes torch's numbers.
 
 _PLACE = "x.place says where the values lie; x.to(dygraph.CPUPlace()) gives them elsewhere"
 _INNER = "dygraph.tensordot(x, y, axes=([-1], [-1]))"
-_ONE_TYPE = "Leave it out: layers compute in float32, or float64 after layer.to(dtype='float64')"
 _MEMORY = "Elements always lie in the order of the axes; np.asarray(x) views them in memory"
 
 HINTS = {
     **dict.fromkeys(
-        "cuda get_device is_cpu is_cuda is_gpu pin_memory share_memory_".split(), _PLACE
+        "get_device is_cpu is_gpu share_memory_".split(), _PLACE
     ),
     **dict.fromkeys(
         "data_ptr element_size is_contiguous storage storage_offset stride strides "
@@ -198,11 +197,7 @@ OF_MODULE = {
         _TO_VARIABLE,
     ),
     **dict.fromkeys(("cat", "concatenate"), "dygraph.concat([x, y], axis)"),
-    "cuda": "dygraph.CUDAPlace(0).available tells whether a GPU is there, and "
-    "dygraph.guard(dygraph.CUDAPlace(0)) computes there",
-    "set_device": "dygraph.guard(dygraph.CUDAPlace(0)) computes there",
     "device": "dygraph.CPUPlace() and dygraph.CUDAPlace(0) are the devices",
-    "is_compiled_with_cuda": "dygraph.static.is_compiled_with_cuda()",
     **dict.fromkeys(
         ("double", "float", "half"), "dygraph.float64, float32 and float16 are the types"
     ),
@@ -273,7 +268,7 @@ OF_MODULE = {
     "vsplit": "dygraph.split(x, num=parts, axis=0)",
     **dict.fromkeys(("fliplr", "flipud"), "dygraph.flip(x, axis=1), and axis=0"),
     "inference_mode": "with dygraph.no_grad():",
-    "autocast": _ONE_TYPE,
+    "autocast": "dygraph.amp.auto_cast()",
     **dict.fromkeys(("distributions",), "dygraph.distribution"),
     **dict.fromkeys(
         ("sparse", "sparse_coo_tensor"),
@@ -387,7 +382,6 @@ OF_MODULE = {
     "hub": "dygraph.load reads states in a file",
     "models": "dygraph.Model(net) trains a network; dygraph.load reads states in a file",
     "backend": "The functions are those of dygraph; dygraph.seed(n) seeds them",
-    "amp": _ONE_TYPE,
     **dict.fromkeys(("value_and_grad", "GradientTape"), _GRADIENT),
     **dict.fromkeys(
         ("jacrev", "jacfwd", "hessian", "jvp", "vjp"),

@@ -114,7 +114,8 @@ OF_LAYERS: dict = {
         }.items()
     },
     **dict.fromkeys(
-        ("half", "bfloat16"), "Layers compute in float32, or float64: layer.to(dtype='float64')"
+        ("half", "bfloat16"), "Layers compute in float32, or float64: layer.to(dtype='float64'); "
+        "with dygraph.amp.auto_cast(): products have float16"
     ),
     "get_parameter": "dict(layer.named_parameters())[name]",
     "get_submodule": "dict(layer.named_sublayers())[name]",
@@ -122,7 +123,6 @@ OF_LAYERS: dict = {
     "share_memory": "Threads share a layer as it is",
     "flatten_parameters": "Parameters need no call: they lie as the operator reads them",
     "num_batches_tracked": "Only the mean and the variance are kept: norm._mean, norm._variance",
-    **dict.fromkeys(("cuda", "cpu"), "layer.to(dygraph.CUDAPlace(0)), or dygraph.CPUPlace()"),
     "trainable_variables": "layer.parameters()",
     "trainable_weights": "layer.parameters()",
     "variables": "layer.parameters() and layer.buffers()",

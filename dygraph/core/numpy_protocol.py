@@ -111,7 +111,8 @@ def _operand(value):
 
 def call_ufunc(ufunc, method, inputs, kwargs):
     """Implements ``Variable.__array_ufunc__``."""
-    name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
+    name = ufunc.__name__.removeprefix("cupy_")
+    name = "divide" if name == "true_divide" else name
     if kwargs.pop("out", None) is not None:
         raise ArgumentTypeError(
             f"numpy.{name}: out= (or +=) takes arrays only, got a Variable. Write a = a + x, or "

@@ -35,6 +35,7 @@ def same_type(values):
         if all(type(v) is float or isinstance(v, Variable) and v.dtype is dtype for v in values):
             return [v if isinstance(v, Variable) else _core.literal(v, dtype) for v in values]
     typed = [float(v) if isinstance(v, np.float64) else v for v in values]
+    typed = [_on_device(v) for v in typed]
     given = [v for v in typed if isinstance(v, (Variable, np.ndarray, np.generic))]
     beside = result_type(*given) if given else None
     typed = [
@@ -50,6 +51,17 @@ def same_type(values):
         else _core.literal(v, dtype)
         for v in typed
     ]
+
+
+def _on_device(value):
+    """An array of another library on a CUDA device as a Variable; other values unchanged."""
+    if isinstance(value, (Variable, *_NUMBERS, float, complex, np.ndarray, list, tuple)):
+        return value
+    if not hasattr(value, "__cuda_array_interface__"):
+        return value
+    from dygraph.core.exchange import of_cuda_array
+
+    return of_cuda_array(value)
 
 
 def promote_types(a, b):

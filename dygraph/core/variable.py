@@ -34,7 +34,7 @@ from dygraph.functions import (
     sets,
     sorting,
 )
-from dygraph.functions.arguments import place_and_type
+from dygraph.functions.arguments import cuda_place_of, place_and_type
 from dygraph.inspect import printing
 
 __all__ = ["Parameter", "Variable"]
@@ -395,6 +395,43 @@ def cpu(self):
     return to(self, _core.CPUPlace())
 
 
+def cuda(self, device=None):
+    """The values on a CUDA device; the variable itself if it is there.
+
+    Parameters
+    ----------
+    device : int, str or CUDAPlace, optional
+        None: the current device, or the first one.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.zeros(2)
+    >>> y = x.cuda() if dygraph.is_compiled_with_cuda() else x
+    >>> y.is_cuda == dygraph.is_compiled_with_cuda()
+    True
+    """
+    return to(self, cuda_place_of(device, "cuda"))
+
+
+def pin_memory(self):
+    """The values in page-locked memory of the host, from which a device copies quickly.
+
+    Operators take such a variable as one of the host. PreconditionNotMetError without a device.
+    """
+    return to(self, _core.CUDAPinnedPlace())
+
+
+def is_pinned(self):
+    """Whether the values lie in page-locked memory; see `pin_memory`."""
+    return self.place.kind == "CUDAPinnedPlace"
+
+
+def is_cuda(self):
+    """Whether the values lie on a CUDA device."""
+    return self.place.kind == "CUDAPlace"
+
+
 def tolist(self):
     """The values as nested lists of Python numbers; a number for a 0-d variable."""
     return _core.view(self).tolist()
@@ -523,13 +560,21 @@ _methods = {
     "copy": clone,
     "to": to,
     "cpu": cpu,
+    "cuda": cuda,
+    "pin_memory": pin_memory,
+    "is_pinned": is_pinned,
+    "is_cuda": property(is_cuda, doc=is_cuda.__doc__),
     "tolist": tolist,
     "_repr_html_": printing.html,
     "__array__": exchange.array,
-    "__array_priority__": 100.0,
+    "__array_priority__": 1000.0,  # above that of CuPy's arrays
     "__array_ufunc__": exchange.array_ufunc,  # so that array + x calls x
     "__array_function__": exchange.array_function,
     "__contains__": exchange.contains,
+    "__cuda_array_interface__": property(
+        exchange.cuda_array_interface, doc=exchange.cuda_array_interface.__doc__
+    ),
+    "__cupy_override_elementwise_kernel__": exchange.cupy_kernel,
     "__dlpack__": exchange.dlpack,
     "__dlpack_device__": exchange.dlpack_device,
     "_element": exchange.element,

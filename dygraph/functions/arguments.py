@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from dygraph import _core
+from dygraph.autograd.recording import modes
 from dygraph.core import check
 from dygraph.core.promotion import same_type
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean_or_all, kind_of
@@ -104,6 +105,7 @@ def softmax_axis(x, axis, owner):
     return -1 if axis is None else axis
 
 
+_ARRAYS = "__array_interface__", "__cuda_array_interface__"
 _REAL = bool, int, float
 _NUMBERS = *_REAL, complex
 
@@ -121,7 +123,7 @@ def operands(owner, x1, x2):
             "with dygraph.asarray()"
         )
     for x in (x1, x2):
-        if not isinstance(x, Variable) and not hasattr(x, "__array_interface__"):
+        if not isinstance(x, Variable) and not any(hasattr(x, name) for name in _ARRAYS):
             if type(x) not in _NUMBERS:
                 raise ArgumentTypeError(
                     f"{owner}: an operand must be a Variable or a number, got {kind_of(x)}. "
@@ -139,6 +141,8 @@ def widened(compute, *values):
     if wider is None:
         return compute(*values)
     result = compute(*(v.astype(wider) for v in values))
+    if modes.casts:
+        return result
     return result.astype(dtype) if result.dtype.name == wider else result
 
 
@@ -155,15 +159,43 @@ def through_numpy(function, owner, *values):
     )
 
 
+def named_place(device):
+    """The place that 'gpu', 'gpu:1' and the like name; other values unchanged."""
+    if isinstance(device, str):
+        kind, colon, number = device.lower().partition(":")
+        if kind in ("gpu", "cuda") and (number.isdecimal() or not colon):
+            return _core.CUDAPlace(int(number or 0))
+        if device.lower() == "pinned":
+            return _core.CUDAPinnedPlace()
+        if device.lower() == "cpu":
+            return _core.CPUPlace()
+    return device
+
+
 def place_of(device, owner):
-    """A device as a Place: one of ours or 'cpu'."""
-    if isinstance(device, _core.Place):
-        return device
-    if isinstance(device, str) and device.lower() == "cpu":
-        return _core.CPUPlace()
+    """A device as a Place: one of ours, or 'cpu', 'gpu', 'gpu:1', 'cuda', 'cuda:1', 'pinned'."""
+    place = named_place(device)
+    if isinstance(place, _core.Place):
+        return place
     raise ArgumentTypeError(
-        f"{owner}: device must be a place such as dygraph.CPUPlace(), got {kind_of(device)}"
+        f"{owner}: device must be a place such as dygraph.CPUPlace(), 'cpu', 'gpu' or 'gpu:1', got "
+        f"{repr(device) if isinstance(device, str) else kind_of(device)}"
     )
+
+
+def cuda_place_of(device, owner):
+    """A CUDA device by its number, place or name; None: the current one, or the first."""
+    if device is None:
+        here = _core.current_place()
+        return here if here.kind == "CUDAPlace" else _core.CUDAPlace(0)
+    if not isinstance(device, bool) and hasattr(device, "__index__"):
+        return _core.CUDAPlace(device.__index__())
+    place = place_of(device, owner)
+    if place.kind != "CUDAPlace":
+        raise ArgumentTypeError(
+            f"{owner}: device must be a CUDAPlace, its number or 'gpu', got {place}"
+        )
+    return place
 
 
 def place_and_type(place, dtype):
@@ -173,7 +205,7 @@ def place_and_type(place, dtype):
     """
     if isinstance(place, Variable):
         return place.place, place.dtype
-    if isinstance(place, (_core.dtype, str)) and not str(place).startswith(("cpu", "cuda", "gpu")):
+    if isinstance(place, (_core.dtype, str)) and not str(place).startswith(_DEVICES):
         return None, place
     return None if place is None else place_of(place, "to()"), dtype
 
@@ -183,6 +215,7 @@ def on_device(x, device, owner):
     return x if device is None else x.to(place_of(device, owner))
 
 
+_DEVICES = "cpu", "cuda", "gpu", "pinned"
 _LISTS, _INT = (list, tuple), {int}
 
 

@@ -16,6 +16,7 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from dygraph.functions.arguments import cuda_place_of, place_and_type
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
 from dygraph.nn.hooks import HookHandle
@@ -390,8 +391,10 @@ class Layer(check.NamedArguments, spellings.OfObjects):
     def to(self, place=None, dtype=None):
         """Move parameters and buffers to a place, or float ones to another float type.
 
-        Optimizers keep updating the same parameters. Gradients are cleared.
+        The place may be a name, such as ``"gpu"`` or ``"gpu:1"``. Optimizers keep updating the same
+        parameters. Gradients are cleared.
         """
+        place, dtype = place_and_type(place, dtype)
         for value in [*self.parameters(), *self.buffers()]:
             new = value.detach()
             if dtype is not None and value.dtype.is_floating:
@@ -405,6 +408,14 @@ class Layer(check.NamedArguments, spellings.OfObjects):
             for _, layer in self.named_sublayers(include_self=True):
                 layer.__dict__["_dtype"] = _core.dtype_of(dtype)
         return self
+
+    def cuda(self, device=None):
+        """Move parameters and buffers to a CUDA device; None: the current one, or the first."""
+        return self.to(cuda_place_of(device, "cuda"))
+
+    def cpu(self):
+        """Move parameters and buffers to the memory of the host."""
+        return self.to(_core.CPUPlace())
 
     def state_dict(self, destination=None, include_sublayers=True, structured_name_prefix=""):
         """Parameters and persistable buffers by dotted name: the Variables themselves.

@@ -99,13 +99,15 @@ constexpr size_t kDefaultShared = 48 << 10, kMostShared = 227 << 10;
 
 struct Counters {
   long launches, copies_to_device, copies_to_host, copies_within, sets, waits, graph_launches,
-      mallocs, frees, host_functions, host_pointers, calls;
+      mallocs, frees, host_functions, host_pointers, calls, default_waits, per_thread_waits,
+      default_records;
 };
 Counters g_counters;
 
 thread_local int t_device = 0;
 thread_local cudaError_t t_last = cudaSuccess;
 thread_local bool t_in_host_function = false;
+thread_local cudaStreamCaptureMode t_capture_mode = cudaStreamCaptureModeGlobal;
 
 cudaError_t g_sticky = cudaSuccess, g_fail_with = cudaSuccess;
 long g_fail_in = 0;
@@ -148,6 +150,9 @@ const Name kCounters[] = {
     {"HOST_FUNCTIONS", &g_counters.host_functions, 0},
     {"HOST_POINTERS", &g_counters.host_pointers, 0},
     {"CALLS", &g_counters.calls, 0},
+    {"DEFAULT_WAITS", &g_counters.default_waits, 0},
+    {"PER_THREAD_WAITS", &g_counters.per_thread_waits, 0},
+    {"DEFAULT_RECORDS", &g_counters.default_records, 0},
 };
 
 bool IsSticky(int code) {
@@ -217,6 +222,11 @@ cudaError_t CheckStream(cudaStream_t stream) {
   }
   if (g_alive.count(stream)) return cudaSuccess;
   return Refuse(cudaErrorInvalidResourceHandle, "a stream that does not live is used");
+}
+
+// Other libraries may compute there; here nothing is ever queued on them.
+bool IsDefault(cudaStream_t stream) {
+  return stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
 bool IsEvent(cudaEvent_t event) { return g_events.count(event) > 0; }
@@ -340,6 +350,7 @@ class GraphWork : public Work {
 
 // A call that no capture allows, as far as the modes of the captures say so; it spoils them.
 cudaError_t CheckNoCapture() {
+  if (t_capture_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   bool refused = false;
   for (Capture* c : g_captures) {
     bool mine = c->thread == std::this_thread::get_id();
@@ -752,6 +763,10 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   PRETEND_ENTER();
+  if (IsDefault(stream) && IsEvent(event)) {
+    ++(stream == cudaStreamLegacy ? g_counters.default_waits : g_counters.per_thread_waits);
+    return cudaSuccess;
+  }
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) {
@@ -802,6 +817,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   PRETEND_ENTER();
+  if (IsDefault(stream) && IsEvent(event)) {
+    ++g_counters.default_records;
+    event->stream = nullptr;
+    event->capture = nullptr;
+    event->stamp.reset();
+    return cudaSuccess;
+  }
   if (cudaError_t error = CheckWork(stream); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->device != stream->device) {
@@ -896,6 +918,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   g_captures.erase(capture);
   delete capture;
   return Set(error);
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(t_capture_mode, *mode);
+  return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   PRETEND_ENTER();

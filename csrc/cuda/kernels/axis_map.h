@@ -14,4 +14,9 @@ namespace dygraph::kernels {
 void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element_size,
                 const void* fill);
 
+// x_grad gets the sum of those elements of g that were gathered from it, in a fixed order. T:
+// float, double.
+template <class T>
+void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad);
+
 }  // namespace dygraph::kernels

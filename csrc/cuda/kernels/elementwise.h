@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(cuda::kThreads)
   if (i < packs) PacksOf<N>(out)[i] = OfPacks<Out, N>(f, PacksOf<N>(x)[i]...);
   if constexpr (N > 1) {
     i = packs * N + thread;
-    if (i < n) out[i] = f(x[i]...);
+    if (i < n) out[i] = f(static_cast<Wide<In>>(x[i])...);
   }
 }
 

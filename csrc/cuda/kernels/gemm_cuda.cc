@@ -1,13 +1,11 @@
 // Matrix products by cuBLASLt. Descriptors and the algorithm of a product are kept by its sizes.
-#include <cstring>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <type_traits>
-#include <unordered_map>
 
 #include "cuda/launch.h"
 #include "cuda/libraries_cuda.h"
+#include "cuda/plan_cache.h"
 #include "cuda/scratch.h"
 #include "kernels/complex.h"
 #include "kernels/integer.h"
@@ -21,7 +19,6 @@ namespace {
 using cuda::CublasLt;
 
 constexpr size_t kMostWorkspace = 32 << 20;
-constexpr size_t kMostKept = 2048;
 
 void Ok(int status, const char* what) {
   if (status != 0) cuda::FailIn("cuBLASLt", "status " + std::to_string(status), what);
@@ -45,22 +42,25 @@ using Factor =
 struct Key {
   int64_t m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count;
   int32_t type, device, flags, alignment;
-  bool operator==(const Key& o) const { return std::memcmp(this, &o, sizeof(Key)) == 0; }
-};
-static_assert(std::has_unique_object_representations_v<Key>);
-struct HashOf {
-  size_t operator()(const Key& key) const {
-    uint64_t words[sizeof(Key) / 8], hash = 0;
-    std::memcpy(words, &key, sizeof(Key));
-    for (uint64_t w : words) hash = (hash ^ w) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-    return hash;
-  }
 };
 
 struct Plan {
   CublasLt::Desc desc = nullptr;
   CublasLt::Layout first = nullptr, second = nullptr, result = nullptr;
   CublasLt::Heuristic chosen = {};
+  bool possible = false;  // whether there is an algorithm
+  std::mutex bias;        // held while `desc` names one
+
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan() {
+    const CublasLt& lt = cuda::TheCublasLt();
+    for (CublasLt::Layout layout : {first, second, result}) {
+      if (layout) lt.LayoutDestroy(layout);
+    }
+    if (desc) lt.DescDestroy(desc);
+  }
 };
 
 CublasLt::Handle HandleOf(int device) {
@@ -88,7 +88,7 @@ CublasLt::Layout MakeLayout(int type, int64_t rows, int64_t cols, int64_t ld, in
 // Row-major c = a b is column-major c^T = b^T a^T, so that the operands change places.
 std::shared_ptr<Plan> MakePlan(const Key& key) {
   const CublasLt& lt = cuda::TheCublasLt();
-  const bool ta = key.flags & 1, tb = key.flags & 2, tf32 = key.flags & 4;
+  const bool ta = key.flags & 1, tb = key.flags & 2, tf32 = key.flags & 4, bias = key.flags & 8;
   auto plan = std::make_shared<Plan>();
   const bool wide = key.type == cuda::kReal64 || key.type == cuda::kComplex64;
   const bool narrow = key.type == cuda::kReal16 || key.type == cuda::kBrain16;
@@ -97,6 +97,10 @@ std::shared_ptr<Plan> MakePlan(const Key& key) {
   const int first = tb, second = ta;  // 0: as it is, 1: transposed
   Ok(lt.DescSet(plan->desc, CublasLt::kTransA, &first, sizeof(first)), "a product");
   Ok(lt.DescSet(plan->desc, CublasLt::kTransB, &second, sizeof(second)), "a product");
+  if (bias) {
+    const int epilogue = CublasLt::kAddBias;
+    Ok(lt.DescSet(plan->desc, CublasLt::kEpilogue, &epilogue, sizeof(epilogue)), "a product");
+  }
   plan->first = MakeLayout(key.type, tb ? key.k : key.n, tb ? key.n : key.k, key.ldb, key.b_apart,
                            key.count);
   plan->second = MakeLayout(key.type, ta ? key.m : key.k, ta ? key.k : key.m, key.lda,
@@ -108,31 +112,17 @@ std::shared_ptr<Plan> MakePlan(const Key& key) {
                       sizeof(kMostWorkspace)),
      "a preference");
   int found = 0;
-  Ok(lt.GetHeuristic(HandleOf(key.device), plan->desc, plan->first, plan->second, plan->result,
-                     plan->result, preference, 1, &plan->chosen, &found),
-     "the choice of an algorithm");
-  ENFORCE(found > 0, Unimplemented, "cuBLASLt must have an algorithm for a product of [", key.m,
-          ", ", key.k, "] and [", key.k, ", ", key.n, "], got none");
+  const int status =
+      lt.GetHeuristic(HandleOf(key.device), plan->desc, plan->first, plan->second, plan->result,
+                      plan->result, preference, 1, &plan->chosen, &found);
+  lt.PreferenceDestroy(preference);
+  plan->possible = status == 0 && found > 0;
   return plan;
 }
 
-// The plans used last, bounded.
 std::shared_ptr<Plan> PlanFor(const Key& key) {
-  static std::mutex mutex;
-  static auto* plans = new std::unordered_map<Key, std::shared_ptr<Plan>, HashOf>;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<Plan>& plan = (*plans)[key];
-  if (!plan) {
-    try {
-      plan = MakePlan(key);
-    } catch (...) {
-      plans->erase(key);
-      throw;
-    }
-  }
-  std::shared_ptr<Plan> kept = plan;
-  if (plans->size() > kMostKept) plans->erase(plans->begin());
-  return kept;
+  static auto* plans = new cuda::PlanCache<Key, Plan>(2048);
+  return plans->Find(key, MakePlan);
 }
 
 // The largest power of two up to 256 that divides all addresses: kernels are chosen by it.
@@ -160,6 +150,8 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, con
   const Key key{m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count, TypeOf<T>(), device,
                 ta | tb << 1 | FLAGS_allow_tf32 << 2, AlignmentOf(a, b, c)};
   const std::shared_ptr<Plan> plan = PlanFor(key);
+  ENFORCE(plan->possible, Unimplemented, "cuBLASLt must have an algorithm for a product of [", m,
+          ", ", k, "] and [", k, ", ", n, "], got none");
   const Factor<T> up = static_cast<Factor<T>>(alpha), kept = static_cast<Factor<T>>(beta);
   cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
   Ok(cuda::TheCublasLt().MatMul(HandleOf(device), plan->desc, &up, b, plan->first, a, plan->second,
@@ -175,7 +167,32 @@ void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T*
               int64_t{0}, int64_t{1});
 }
 
-#define REGISTER_TYPE(T)                                                                                 \
+template <class T>
+bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+                const T* bias, T* c, int64_t ldc) {
+  if (m == 0 || n == 0 || k == 0) return false;
+  const CublasLt& lt = cuda::TheCublasLt();
+  const int device = cuda::CurrentPlace().id;
+  const Key key{m, n, k, lda, ldb, ldc, 0, 0, 0, 1, TypeOf<T>(), device, FLAGS_allow_tf32 << 2 | 8,
+                AlignmentOf(a, b, c, bias)};
+  const std::shared_ptr<Plan> plan = PlanFor(key);
+  if (!plan->possible) return false;
+  const T one = 1, zero = 0;
+  cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
+  std::lock_guard<std::mutex> lock(plan->bias);
+  Ok(lt.DescSet(plan->desc, CublasLt::kBias, &bias, sizeof(bias)), "a product");
+  Ok(lt.MatMul(HandleOf(device), plan->desc, &one, b, plan->first, a, plan->second, &zero, c,
+               plan->result, c, plan->result, &plan->chosen.algo, workspace.data(),
+               plan->chosen.workspace, cuda::CurrentStream()),
+     "a product");
+  return true;
+}
+template bool MatMulBias(int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t,
+                         const float*, float*, int64_t);
+template bool MatMulBias(int64_t, int64_t, int64_t, const double*, int64_t, const double*, int64_t,
+                         const double*, double*, int64_t);
+
+#define REGISTER_TYPE(T)                                                                          \
   template void MatMul(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, const T*,     \
                        int64_t, T, T*, int64_t);                                                  \
   template void MatMulStack(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, int64_t, \

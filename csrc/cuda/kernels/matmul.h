@@ -16,4 +16,9 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, con
                  int64_t lda, int64_t a_apart, const T* b, int64_t ldb, int64_t b_apart, T beta,
                  T* c, int64_t ldc, int64_t c_apart, int64_t count);
 
+// c [m, n] = a b + bias in one pass; false where cuBLASLt has no algorithm for it.
+template <class T>
+bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+                const T* bias, T* c, int64_t ldc);
+
 }  // namespace dygraph::kernels

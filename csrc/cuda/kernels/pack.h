@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/convert.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels::detail {
@@ -39,12 +40,12 @@ DYGRAPH_INLINE Pack<T, N>* PacksOf(T* p) {
   return reinterpret_cast<Pack<T, N>*>(p);
 }
 
-// f of the elements at each place of the packs.
+// f of the elements at each place of the packs; 16-bit floats come as floats.
 template <class Out, int N, class F, class... In>
 DYGRAPH_INLINE Pack<Out, N> OfPacks(const F& f, const Pack<In, N>&... a) {
   Pack<Out, N> r;
   DYGRAPH_UNROLL
-  for (int k = 0; k < N; ++k) r.v[k] = f(a.v[k]...);
+  for (int k = 0; k < N; ++k) r.v[k] = f(static_cast<Wide<In>>(a.v[k])...);
   return r;
 }
 

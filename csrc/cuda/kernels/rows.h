@@ -20,4 +20,9 @@ void PutRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n, con
 // x[o, rows[i], :] = 0.
 void ClearRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n, size_t element_size);
 
+// x[o, rows[i], :] += values[o, i, :], integers modulo their range. Of one row in order of i: the
+// rows are sorted; with FLAGS_cuda_atomics in any order, which is faster and not repeatable.
+template <class T>
+void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const T* values);
+
 }  // namespace dygraph::kernels

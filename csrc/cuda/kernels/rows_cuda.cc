@@ -1,10 +1,13 @@
 #include <type_traits>
 
+#include "cuda/scratch.h"
+#include "cuda/sort_cuda.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/pack.h"
 #include "kernels/rows.h"
 #include "kernels/walk.h"
+#include "platform/device_flags.h"
 #include "tensor/scratch.h"
 
 namespace dygraph::kernels {
@@ -64,6 +67,48 @@ struct NoteLast {
   int32_t* last;
   __device__ void operator()(int64_t i) const {
     atomicMax(last + rows[i], static_cast<int32_t>(i));
+  }
+};
+
+// Unsigned integers wrap.
+template <class T>
+using Addend = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                           std::common_type<T>>::type;
+
+// Element k of a row of line o, for item p of the sorted list: the first of a row adds what all
+// items of that row have.
+template <class U>
+struct AddSorted {
+  const int64_t *sorted, *order;
+  int64_t n, height;
+  Divisor items, width;
+  const U* values;
+  U* x;
+  DYGRAPH_INLINE void operator()(int64_t i) const {
+    const int64_t line = width.Quotient(i), k = i - line * width.by;
+    const int64_t o = items.Quotient(line), p = line - o * items.by, row = sorted[p];
+    if (p > 0 && sorted[p - 1] == row) return;
+    U& to = x[(o * height + row) * width.by + k];
+    U sum = to;
+    for (int64_t q = p; q < n && sorted[q] == row; ++q)
+      sum = static_cast<U>(sum + values[(o * n + order[q]) * width.by + k]);
+    to = sum;
+  }
+};
+
+template <class T>
+constexpr bool kHasAtomicAdd = std::is_floating_point_v<T> || sizeof(T) >= 4;
+
+template <class U>
+struct AddAtomically {
+  using Word =
+      std::conditional_t<std::is_floating_point_v<U>, U,
+                         std::conditional_t<sizeof(U) == 8, unsigned long long, unsigned int>>;
+  ListedRows listed;
+  const U* values;
+  U* x;
+  __device__ void operator()(int64_t i) const {
+    atomicAdd(reinterpret_cast<Word*>(x + listed.At(i).in_array), static_cast<Word>(values[i]));
   }
 };
 
@@ -135,5 +180,34 @@ void ClearRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n,
   EachUnit<PutUnits>(shape, rows, n, bytes, UnitBytes(bytes, x, x), Source{nullptr},
                      Numbers{nullptr}, Target{x});
 }
+
+template <class T>
+void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const T* values) {
+  using U = Addend<T>;
+  const int64_t elements = shape.outer * n * shape.width;
+  if (elements == 0) return;
+  const U* from = reinterpret_cast<const U*>(values);
+  U* to = reinterpret_cast<U*>(x);
+  if constexpr (kHasAtomicAdd<T>) {
+    if (FLAGS_cuda_atomics) {
+      return ForEach(
+          elements,
+          AddAtomically<U>{{rows, shape.height, Divisor(n), Divisor(shape.width)}, from, to});
+    }
+  }
+  cuda::Workspace<int64_t> lists(2 * n);
+  int64_t *sorted = lists.data(), *order = sorted + n;
+  cuda::SortKeys(rows, n, shape.height - 1, sorted, order);
+  ForEach(elements,
+          AddSorted<U>{sorted, order, n, shape.height, Divisor(n), Divisor(shape.width), from, to});
+}
+
+template void AddRows(const RowShape&, float*, const int64_t*, int64_t, const float*);
+template void AddRows(const RowShape&, double*, const int64_t*, int64_t, const double*);
+template void AddRows(const RowShape&, uint8_t*, const int64_t*, int64_t, const uint8_t*);
+template void AddRows(const RowShape&, int8_t*, const int64_t*, int64_t, const int8_t*);
+template void AddRows(const RowShape&, int16_t*, const int64_t*, int64_t, const int16_t*);
+template void AddRows(const RowShape&, int32_t*, const int64_t*, int64_t, const int32_t*);
+template void AddRows(const RowShape&, int64_t*, const int64_t*, int64_t, const int64_t*);
 
 }  // namespace dygraph::kernels

@@ -26,6 +26,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/math.h"
 #include "op/gradient_call.h"
@@ -117,12 +118,13 @@ struct HasSlope<F, T, std::void_t<decltype(&F::Slope)>> : std::true_type {};
 template <class P, class T>
 struct Kernel {
   static void Compute(KernelContext& ctx) {
-    using C = Computed<P, T>;
+    using Out = Computed<P, T>;
+    using C = kernels::Wide<Out>;
     const Tensor& x = ctx.In(kX);
     const auto f = FunctionOf<P, C>(ctx);
     const T* from = x.data<T>();
-    C* to = ctx.Out(kOut).template mutable_data<C>();
-    auto each = [f] DYGRAPH_FN(T v) { return f(static_cast<C>(v)); };
+    Out* to = ctx.Out(kOut).template mutable_data<Out>();
+    auto each = [f] DYGRAPH_FN(kernels::Wide<T> v) { return f(static_cast<C>(v)); };
     if constexpr (P::kHot) {
       kernels::Map(from, to, x.numel(), each, P::kCost);
     } else {
@@ -133,9 +135,10 @@ struct Kernel {
 
 template <class P, class T>
 struct GradKernel {
-  using F = typename P::template F<T>;
-  static DYGRAPH_INLINE T Gradient(const F& f, T given, T g) {
-    if constexpr (HasSlope<F, T>::value) {
+  using C = kernels::Wide<T>;
+  using F = typename P::template F<C>;
+  static DYGRAPH_INLINE C Gradient(const F& f, C given, C g) {
+    if constexpr (HasSlope<F, C>::value) {
       return g * f.Slope(given);
     } else {
       return f.Gradient(given, g);
@@ -143,11 +146,11 @@ struct GradKernel {
   }
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(grad::kGiven);
-    const F f = FunctionOf<P, T>(ctx);
+    const F f = FunctionOf<P, C>(ctx);
     const T *from = given.data<T>(), *g = ctx.In(grad::kOutGrad).data<T>();
     T* to = ctx.Out(grad::kXGrad).mutable_data<T>();
     constexpr int64_t kCost = P::kGradCost ? P::kGradCost : P::kCost;
-    auto each = [f] DYGRAPH_FN(T v, T d) { return Gradient(f, v, d); };
+    auto each = [f] DYGRAPH_FN(C v, C d) { return Gradient(f, v, d); };
     if constexpr (P::kHot) {
       kernels::Zip(from, g, to, given.numel(), each, kCost);
     } else {
@@ -189,5 +192,11 @@ inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, RecipeNumber scale,
   using P##Kernel = ::dygraph::activation::Kernel<P, T>;         \
   template <class T>                                             \
   using P##GradKernel = ::dygraph::activation::GradKernel<P, T>; \
-  REGISTER_KERNELS(type, P##Kernel, __VA_ARGS__);                \
-  REGISTER_KERNELS(type##_grad, P##GradKernel, float, double)
+  REGISTER_ELEMENTWISE_KERNELS(type, P, __VA_ARGS__)
+
+// The kernels alone, where P##Kernel and P##GradKernel are templates of the file.
+#define REGISTER_ELEMENTWISE_KERNELS(type, P, ...)             \
+  REGISTER_KERNELS(type, P##Kernel, __VA_ARGS__);              \
+  REGISTER_DEVICE_TYPES(type, P##Kernel, float16, bfloat16);   \
+  REGISTER_KERNELS(type##_grad, P##GradKernel, float, double); \
+  REGISTER_DEVICE_TYPES(type##_grad, P##GradKernel, float16, bfloat16)

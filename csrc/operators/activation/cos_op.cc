@@ -42,8 +42,7 @@ struct CosGradKernel<float> {
 };
 
 REGISTER_ELEMENTWISE_OPERATORS(cos, Cos);
-REGISTER_CPU_KERNEL(cos, CosKernel, float, double);
-REGISTER_CPU_KERNEL(cos_grad, CosGradKernel, float, double);
+REGISTER_ELEMENTWISE_KERNELS(cos, Cos, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

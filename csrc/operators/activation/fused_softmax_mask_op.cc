@@ -1,4 +1,5 @@
 #include "kernels/broadcast.h"
+#include "kernels/convert.h"
 #include "kernels/softmax.h"
 #include "op/op_registry.h"
 
@@ -47,14 +48,15 @@ struct FusedSoftmaxMaskKernel {
     Dims strides = Strides(mask.dims());
     for (int i = 0; i < mask.rank(); ++i) strides[i] = mask.dim(i) == 1 ? 0 : strides[i];
     kernels::Broadcast(x.dims(), x.data<T>(), Strides(x.dims()), mask.data<T>(), strides, out,
-                       [](T a, T b) { return a + b; });
+                       [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return a + b; });
     int64_t n = x.dim(x.rank() - 1);
     if (x.numel() > 0) kernels::Softmax(out, {x.numel() / n, n, 1}, out);
   }
 };
 
 REGISTER_OPERATOR(fused_softmax_mask, DefineFusedSoftmaxMask);
-REGISTER_CPU_KERNEL(fused_softmax_mask, FusedSoftmaxMaskKernel, float, double);
+REGISTER_KERNELS(fused_softmax_mask, FusedSoftmaxMaskKernel, float, double);
+REGISTER_DEVICE_TYPES(fused_softmax_mask, FusedSoftmaxMaskKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -80,8 +80,8 @@ struct GeluKernel {
   template <class Form>
   static void Run(const Tensor& x, Tensor& out) {
     kernels::Map(
-        x.data<T>(), out.mutable_data<T>(), x.numel(), [](T v) { return Form::Value(v); },
-        Gelu::kCost);
+        x.data<T>(), out.mutable_data<T>(), x.numel(),
+        [] DYGRAPH_FN(kernels::Wide<T> v) { return Form::Value(v); }, Gelu::kCost);
   }
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
@@ -96,7 +96,8 @@ struct GeluGradKernel {
   static void Run(const Tensor& x, const Tensor& g, Tensor& out) {
     kernels::Zip(
         x.data<T>(), g.data<T>(), out.mutable_data<T>(), x.numel(),
-        [](T v, T d) { return d * Form::Slope(v); }, Gelu::kCost);
+        [] DYGRAPH_FN(kernels::Wide<T> v, kernels::Wide<T> d) { return d * Form::Slope(v); },
+        Gelu::kCost);
   }
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(grad::kGiven), &g = ctx.In(grad::kOutGrad);
@@ -106,8 +107,7 @@ struct GeluGradKernel {
 };
 
 REGISTER_ELEMENTWISE_OPERATORS(gelu, Gelu);
-REGISTER_CPU_KERNEL(gelu, GeluKernel, float, double);
-REGISTER_CPU_KERNEL(gelu_grad, GeluGradKernel, float, double);
+REGISTER_ELEMENTWISE_KERNELS(gelu, Gelu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -79,9 +79,11 @@ REGISTER_OPERATOR(log_softmax, DefineLogSoftmax);
 REGISTER_LOD_RULE(log_softmax, [](const LoDCall& c) {
   return c.IsBehindFirst(c.attrs<LogSoftmaxAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(log_softmax, LogSoftmaxKernel, float, double);
+REGISTER_KERNELS(log_softmax, LogSoftmaxKernel, float, double);
+REGISTER_DEVICE_TYPES(log_softmax, LogSoftmaxKernel, float16, bfloat16);
 REGISTER_OPERATOR(log_softmax_grad, grad::DefineLogSoftmaxGrad);
-REGISTER_CPU_KERNEL(log_softmax_grad, grad::LogSoftmaxGradKernel, float, double);
+REGISTER_KERNELS(log_softmax_grad, grad::LogSoftmaxGradKernel, float, double);
+REGISTER_DEVICE_TYPES(log_softmax_grad, grad::LogSoftmaxGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -22,7 +22,7 @@ struct PolygammaOfOrder : Special {
   struct F {
     kernels::Polygamma polygamma;
     explicit F(const Attrs& a) : polygamma(a.n) {}
-    T operator()(T x) const { return static_cast<T>(polygamma(static_cast<double>(x))); }
+    DYGRAPH_FN T operator()(T x) const { return static_cast<T>(polygamma(static_cast<double>(x))); }
   };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();
@@ -40,7 +40,7 @@ struct PolygammaKernel {
       if (ctx.attrs<PolygammaOfOrder::Attrs>().n == 1) {
         return kernels::Map(
             x.data<float>(), ctx.Out(kOut).mutable_data<float>(), x.numel(),
-            [](float v) { return kernels::TrigammaOf(v); }, 20);
+            [] DYGRAPH_FN(float v) { return kernels::TrigammaOf(v); }, 20);
       }
     }
     Kernel<PolygammaOfOrder, T>::Compute(ctx);
@@ -48,7 +48,7 @@ struct PolygammaKernel {
 };
 
 REGISTER_OPERATOR(polygamma, DefineSpecial<PolygammaOfOrder>);
-REGISTER_CPU_KERNEL(polygamma, PolygammaKernel, float, double);
+REGISTER_KERNELS(polygamma, PolygammaKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -5,7 +5,8 @@ namespace {
 
 struct Sign : Elementwise {
   static constexpr const char* kComment =
-      "Out = 1 where X > 0, -1 where X < 0, NaN where X is NaN, else 0, elementwise. The gradient is "
+      "Out = 1 where X > 0, -1 where X < 0, NaN where X is NaN, else 0, elementwise. The gradient "
+      "is "
       "0.";
   static constexpr const char* kExample =
       ">>> F.sign(to_variable([-3.0, 0.0, 2.0])).tolist()\n"

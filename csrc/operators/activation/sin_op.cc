@@ -42,8 +42,7 @@ struct SinGradKernel<float> {
 };
 
 REGISTER_ELEMENTWISE_OPERATORS(sin, Sin);
-REGISTER_CPU_KERNEL(sin, SinKernel, float, double);
-REGISTER_CPU_KERNEL(sin_grad, SinGradKernel, float, double);
+REGISTER_ELEMENTWISE_KERNELS(sin, Sin, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -124,14 +124,15 @@ struct SoftmaxGradGradKernel {
 
 REGISTER_GRADIENT_SHAPES(softmax, {"X", "Out"});
 REGISTER_OPERATOR(softmax, DefineSoftmax);
-REGISTER_LOD_RULE(softmax, [](const LoDCall& c) {
-  return c.IsBehindFirst(c.attrs<SoftmaxAttrs>().axis);
-});
-REGISTER_CPU_KERNEL(softmax, SoftmaxKernel, float, double);
+REGISTER_LOD_RULE(softmax,
+                  [](const LoDCall& c) { return c.IsBehindFirst(c.attrs<SoftmaxAttrs>().axis); });
+REGISTER_KERNELS(softmax, SoftmaxKernel, float, double);
+REGISTER_DEVICE_TYPES(softmax, SoftmaxKernel, float16, bfloat16);
 REGISTER_OPERATOR(softmax_grad, grad::DefineSoftmaxGrad);
-REGISTER_CPU_KERNEL(softmax_grad, grad::SoftmaxGradKernel, float, double);
+REGISTER_KERNELS(softmax_grad, grad::SoftmaxGradKernel, float, double);
+REGISTER_DEVICE_TYPES(softmax_grad, grad::SoftmaxGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(softmax_grad_grad, grad_grad::DefineSoftmaxGradGrad);
-REGISTER_CPU_KERNEL(softmax_grad_grad, grad_grad::SoftmaxGradGradKernel, float, double);
+REGISTER_KERNELS(softmax_grad_grad, grad_grad::SoftmaxGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

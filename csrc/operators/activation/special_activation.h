@@ -43,15 +43,23 @@ void BesselGradient(GradBuilder& g, int order, bool scaled, RecipeRef x, RecipeR
                     RecipeRef result);
 
 template <int order, bool scaled>
+struct BesselOfFloat {
+  DYGRAPH_INLINE float operator()(float x) const { return kernels::BesselIOf<order, scaled>(x); }
+};
+template <int order, bool scaled>
+struct BesselOfDouble {
+  kernels::BesselI bessel = Made();
+  static const kernels::BesselI& Made() {
+    static const kernels::BesselI made(order, scaled);
+    return made;
+  }
+  DYGRAPH_FN double operator()(double x) const { return bessel(x); }
+};
+template <int order, bool scaled>
 struct BesselF {
   template <class T>
-  struct F {
-    DYGRAPH_INLINE float operator()(float x) const { return kernels::BesselIOf<order, scaled>(x); }
-    double operator()(double x) const {
-      static const kernels::BesselI bessel(order, scaled);
-      return bessel(x);
-    }
-  };
+  using F = std::conditional_t<std::is_same_v<T, float>, BesselOfFloat<order, scaled>,
+                               BesselOfDouble<order, scaled>>;
 };
 
 }  // namespace dygraph::activation
@@ -60,4 +68,5 @@ struct BesselF {
   REGISTER_OPERATOR(type, ::dygraph::activation::DefineSpecial<P>); \
   template <class T>                                                \
   using P##Kernel = ::dygraph::activation::Kernel<P, T>;            \
-  REGISTER_CPU_KERNEL(type, P##Kernel, float, double)
+  REGISTER_KERNELS(type, P##Kernel, float, double);                 \
+  REGISTER_DEVICE_TYPES(type, P##Kernel, float16, bfloat16)

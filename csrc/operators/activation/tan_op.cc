@@ -34,8 +34,7 @@ template <class T>
 using TanGradKernel = GradKernel<Tan, T>;
 
 REGISTER_ELEMENTWISE_OPERATORS(tan, Tan);
-REGISTER_CPU_KERNEL(tan, TanKernel, float, double);
-REGISTER_CPU_KERNEL(tan_grad, TanGradKernel, float, double);
+REGISTER_ELEMENTWISE_KERNELS(tan, Tan, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

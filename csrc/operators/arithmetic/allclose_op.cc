@@ -1,3 +1,4 @@
+#include "kernels/reduce.h"
 #include "operators/arithmetic/closeness.h"
 
 namespace dygraph::elementwise {
@@ -19,15 +20,15 @@ struct AllcloseKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Tensor close(BroadcastDims(x.dims(), y.dims()), DType::kBool, x.place());
     closeness::Compare<T>(ctx, &close);
-    const bool* ok = close.data<bool>();
-    bool all = true;
-    for (int64_t i = 0; i < close.numel(); ++i) all &= ok[i];
-    *ctx.Out(kOut).mutable_data<bool>() = all;
+    const int64_t n = close.numel();
+    const bool whole = true;
+    kernels::Reduce<kernels::AllOp<bool>>(close.data<bool>(), {&n, 1}, {&whole, 1},
+                                          ctx.Out(kOut).mutable_data<bool>());
   }
 };
 
 REGISTER_OPERATOR(allclose, DefineAllclose);
-REGISTER_CPU_KERNEL(allclose, AllcloseKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(allclose, AllcloseKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::elementwise

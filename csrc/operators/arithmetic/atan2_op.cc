@@ -33,8 +33,8 @@ template <class T>
 struct Atan2Kernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(
-        ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut), [](T a, T b) { return kernels::Atan2(a, b); },
-        kAtan2Cost);
+        ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut),
+        [] DYGRAPH_FN(T a, T b) { return kernels::Atan2(a, b); }, kAtan2Cost);
   }
 };
 
@@ -79,20 +79,22 @@ void DefineAtan2Grad(OpDef& op) {
 
 template <class T>
 struct Atan2GradKernel {
+  // The greater one is divided by first: no square overflows or vanishes.
+  static DYGRAPH_INLINE T Slope(T d, T along, T across) {
+    T size = std::max(std::abs(along), std::abs(across));
+    if (size == 0) return T(0);
+    T u = along / size, w = across / size;
+    return d * (u / (u * u + w * w)) / size;
+  }
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX1), &y = ctx.In(kX2), &g = ctx.In(kOutGrad);
     Tensor a = Expanded<T>(x, x.dims(), g), b = Expanded<T>(y, y.dims(), g);
-    // The greater one is divided by first: no square overflows or vanishes.
-    auto slope = [](T d, T along, T across) {
-      T size = std::max(std::abs(along), std::abs(across));
-      if (size == 0) return T(0);
-      T u = along / size, w = across / size;
-      return d * (u / (u * u + w * w)) / size;
-    };
-    GradOf3<T>(g, b, a, x.dims(), ctx.OutOrNull(kX1Grad), slope, kAtan2Cost);
+    GradOf3<T>(
+        g, b, a, x.dims(), ctx.OutOrNull(kX1Grad),
+        [] DYGRAPH_FN(T d, T along, T across) { return Slope(d, along, across); }, kAtan2Cost);
     GradOf3<T>(
         g, a, b, y.dims(), ctx.OutOrNull(kX2Grad),
-        [slope](T d, T along, T across) { return -slope(d, along, across); }, kAtan2Cost);
+        [] DYGRAPH_FN(T d, T along, T across) { return -Slope(d, along, across); }, kAtan2Cost);
   }
 };
 }  // namespace grad
@@ -101,10 +103,10 @@ REGISTER_OPERATOR(atan2, DefineAtan2);
 REGISTER_POINTWISE(atan2);
 REGISTER_LOD_RULE(atan2, [](const LoDCall& c) { return c.out.rank() <= c.from.rank(); });
 REGISTER_LOD_ALSO(atan2, elementwise::kY);
-REGISTER_CPU_KERNEL(atan2, Atan2Kernel, float, double);
+REGISTER_KERNELS(atan2, Atan2Kernel, float, double);
 REGISTER_OPERATOR(atan2_grad, grad::DefineAtan2Grad);
 REGISTER_POINTWISE(atan2_grad);
-REGISTER_CPU_KERNEL(atan2_grad, grad::Atan2GradKernel, float, double);
+REGISTER_KERNELS(atan2_grad, grad::Atan2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::elementwise

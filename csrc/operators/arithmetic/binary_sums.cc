@@ -40,6 +40,10 @@ REGISTER_TYPE(float);
 REGISTER_TYPE(double);
 REGISTER_TYPE(complex64);
 REGISTER_TYPE(complex128);
+#ifdef DYGRAPH_CUDA_PASS
+REGISTER_TYPE(float16);
+REGISTER_TYPE(bfloat16);
+#endif
 #undef REGISTER_TYPE
 
 }  // namespace dygraph::elementwise

@@ -46,7 +46,7 @@ struct Kernel {
         elementwise::MakePlan(x, x.dims(), y, y.dims(), out.dims(), out.layout() == Layout::kNHWC);
     kernels::Broadcast(p.dims, bits(x), p.x, bits(y), p.y,
                        reinterpret_cast<U*>(out.mutable_data<T>()),
-                       [](U a, U b) { return static_cast<U>(P::F(a, b)); });
+                       [] DYGRAPH_FN(U a, U b) { return static_cast<U>(P::F(a, b)); });
   }
 };
 

@@ -5,7 +5,7 @@ namespace {
 
 struct And {
   template <class U>
-  static auto F(U a, U b) {
+  DYGRAPH_INLINE static auto F(U a, U b) {
     return a & b;
   }
 };
@@ -16,10 +16,9 @@ REGISTER_OPERATOR(bitwise_and, [](OpDef& op) {
   Define(op, "Out = X & Y, the AND of their bits, elementwise. Shapes broadcast as NumPy's.",
          ">>> F.bitwise_and(to_variable([6, 12]), to_variable([3, 10])).tolist()\n"
          "[2, 8]");
-REGISTER_LOD_ALSO(bitwise_and, kY);
+  REGISTER_LOD_ALSO(bitwise_and, kY);
 });
-REGISTER_CPU_KERNEL(bitwise_and, BitwiseAndKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+REGISTER_KERNELS(bitwise_and, BitwiseAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

@@ -20,7 +20,7 @@ template <class T>
 struct NotKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) {
+    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [] DYGRAPH_FN(T v) {
       if constexpr (std::is_same_v<T, bool>) {
         return !v;
       } else {
@@ -31,7 +31,7 @@ struct NotKernel {
 };
 
 REGISTER_OPERATOR(bitwise_not, DefineNot);
-REGISTER_CPU_KERNEL(bitwise_not, NotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_KERNELS(bitwise_not, NotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

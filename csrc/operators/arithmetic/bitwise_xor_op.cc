@@ -5,7 +5,7 @@ namespace {
 
 struct Xor {
   template <class U>
-  static auto F(U a, U b) {
+  DYGRAPH_INLINE static auto F(U a, U b) {
     return a ^ b;
   }
 };
@@ -17,10 +17,9 @@ REGISTER_OPERATOR(bitwise_xor, [](OpDef& op) {
          "Out = X ^ Y, the exclusive OR of their bits, elementwise. Shapes broadcast as NumPy's.",
          ">>> F.bitwise_xor(to_variable([6, 12]), to_variable([3, 10])).tolist()\n"
          "[5, 6]");
-REGISTER_LOD_ALSO(bitwise_xor, kY);
+  REGISTER_LOD_ALSO(bitwise_xor, kY);
 });
-REGISTER_CPU_KERNEL(bitwise_xor, BitwiseXorKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+REGISTER_KERNELS(bitwise_xor, BitwiseXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

@@ -121,11 +121,11 @@ struct CastGradKernel {
 
 REGISTER_OPERATOR(cast, DefineCast);
 REGISTER_POINTWISE(cast);
-REGISTER_CPU_KERNEL(cast, CastKernel, AllTypes);
+REGISTER_KERNELS(cast, CastKernel, AllTypes);
 REGISTER_OPERATOR(cast_grad, grad::DefineCastGrad);
 REGISTER_POINTWISE(cast_grad);
-REGISTER_CPU_KERNEL(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(cast_grad, grad::CastGradKernel, float16, bfloat16, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -74,7 +74,7 @@ struct ClipKernel {
     const Tensor& x = ctx.In(kX);
     Bounds<T> b(ctx);
     kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-                 [b](T v) { return kernels::Clamp(v, b.low, b.high); });
+                 [b] DYGRAPH_FN(T v) { return kernels::Clamp(v, b.low, b.high); });
   }
 };
 
@@ -106,17 +106,18 @@ struct ClipGradKernel {
     const Tensor& x = ctx.In(kX);
     Bounds<T> b(ctx);
     kernels::Zip(x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
-                 x.numel(), [b](T v, T g) { return v > b.low && v < b.high ? g : T(0); });
+                 x.numel(),
+                 [b] DYGRAPH_FN(T v, T g) { return v > b.low && v < b.high ? g : T(0); });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(clip, DefineClip);
 REGISTER_POINTWISE(clip);
-REGISTER_CPU_KERNEL(clip, ClipKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(clip, ClipKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(clip_grad, grad::DefineClipGrad);
 REGISTER_POINTWISE(clip_grad);
-REGISTER_CPU_KERNEL(clip_grad, grad::ClipGradKernel, float, double);
+REGISTER_KERNELS(clip_grad, grad::ClipGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -58,8 +58,8 @@ inline Dims Check(InferContext& ctx) {
 inline OpDef& Define(OpDef& op) {
   return op.Input(kX, "Input", "any shape")
       .Input(kY, "Other", "broadcasts with Input")
-      .Input(kRtol, "Rtol", "one float64, in place of rtol", kDispensable)
-      .Input(kAtol, "Atol", "one float64, in place of atol", kDispensable)
+      .Input(kRtol, "Rtol", "one float64, in place of rtol", kDispensable | kOnHost)
+      .Input(kAtol, "Atol", "one float64, in place of atol", kDispensable | kOnHost)
       .Attr(&Attrs::rtol, "rtol", "relative tolerance, a number as a text")
       .Attr(&Attrs::atol, "atol", "absolute tolerance, a number as a text")
       .Attr(&Attrs::equal_nan, "equal_nan", "a NaN equals a NaN")
@@ -72,7 +72,8 @@ void Compare(KernelContext& ctx, Tensor* close) {
   const auto& a = ctx.attrs<Attrs>();
   const double rtol = Tolerance(ctx, kRtol, a.rtol, "Rtol"),
                atol = Tolerance(ctx, kAtol, a.atol, "Atol");
-  Apply<T, bool>(ctx.In(kX), ctx.In(kY), -1, close, [rtol, atol, nan = a.equal_nan](T u, T v) {
+  const bool nan = a.equal_nan;
+  Apply<T, bool>(ctx.In(kX), ctx.In(kY), -1, close, [=] DYGRAPH_FN(T u, T v) {
     double p = static_cast<double>(u), q = static_cast<double>(v);
     return p == q || std::abs(p - q) <= atol + rtol * std::abs(q) * (std::isfinite(q) ? 1 : 0) ||
            (nan && p != p && q != q);

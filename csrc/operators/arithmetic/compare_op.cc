@@ -33,20 +33,20 @@ void DefineCompare(OpDef& op, const char* comment, const char* example) {
 
 struct Less {
   template <class T>
-  bool operator()(T a, T b) const {
+  DYGRAPH_INLINE bool operator()(T a, T b) const {
     return a < b;
   }
 };
 struct LessEqual {
   template <class T>
-  bool operator()(T a, T b) const {
+  DYGRAPH_INLINE bool operator()(T a, T b) const {
     return a <= b;
   }
 };
 struct Equal {  // one loop for both signs: the answer is turned round while it is written
   bool turn = false;
   template <class T>
-  bool operator()(T a, T b) const {
+  DYGRAPH_INLINE bool operator()(T a, T b) const {
     return (a == b) != turn;
   }
 };
@@ -124,7 +124,7 @@ using NotEqualKernel = Compare<NotEqual, false, T>;
   REGISTER_POINTWISE(type);                                                                   \
   REGISTER_LOD_RULE(type, KeepsRows);                                                         \
   REGISTER_LOD_ALSO(type, kY);                                                                \
-  REGISTER_CPU_KERNEL(type, kernel, __VA_ARGS__)
+  REGISTER_KERNELS(type, kernel, __VA_ARGS__)
 
 REGISTER_COMPARISON(less_than, LessThanKernel, "<",
                     ">>> F.less_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "operators/arithmetic/cumulative_extreme.h"
 
 namespace dygraph::cumulative {
@@ -5,8 +7,13 @@ namespace {
 
 struct MaxSoFar {
   template <class T>
-  static bool Replaces(T v, T best) {
+  DYGRAPH_INLINE static bool Replaces(T v, T best) {
     return v >= best;
+  }
+  template <class T>
+  DYGRAPH_INLINE static T Least() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
 };
 
@@ -27,7 +34,7 @@ using CummaxKernel = ExtremeKernel<MaxSoFar, T>;
 
 REGISTER_OPERATOR(cummax, DefineCummax);
 REGISTER_LOD_RULE(cummax, ExtremeKeepsRows);
-REGISTER_CPU_KERNEL(cummax, CummaxKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(cummax, CummaxKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::cumulative

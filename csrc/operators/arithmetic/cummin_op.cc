@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "operators/arithmetic/cumulative_extreme.h"
 
 namespace dygraph::cumulative {
@@ -5,8 +7,13 @@ namespace {
 
 struct MinSoFar {
   template <class T>
-  static bool Replaces(T v, T best) {
+  DYGRAPH_INLINE static bool Replaces(T v, T best) {
     return v <= best;
+  }
+  template <class T>
+  DYGRAPH_INLINE static T Least() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
 };
 
@@ -27,7 +34,7 @@ using CumminKernel = ExtremeKernel<MinSoFar, T>;
 
 REGISTER_OPERATOR(cummin, DefineCummin);
 REGISTER_LOD_RULE(cummin, ExtremeKeepsRows);
-REGISTER_CPU_KERNEL(cummin, CumminKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(cummin, CumminKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::cumulative

@@ -38,36 +38,16 @@ void DefineCumprod(OpDef& op) {
 template <class T>
 struct CumprodKernel {
   static void Compute(KernelContext& ctx) {
-    const T* x = ctx.In(kX).data<T>();
-    T* out = ctx.Out(kOut).mutable_data<T>();
-    cumulative::Lines l = LinesOf(ctx);
-    if (l.inner == 1) {
-      return cumulative::ForLines(l, 1, [&](int64_t first) {
-        T product = T(1);
-        for (int64_t i = first; i < first + l.n; ++i)
-          out[i] = product = kernels::Times(product, x[i]);
-      });
-    }
-    if (l.rows * l.n * l.inner == 0) return;
-    // lines of `inner` elements, each the one before times a line of x
-    kernels::ParallelRows(l.rows, l.n * l.inner, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* from = x + r * l.n * l.inner;
-        T* to = out + r * l.n * l.inner;
-        std::copy_n(from, l.inner, to);
-        for (int64_t i = l.inner; i < l.n * l.inner; ++i)
-          to[i] = kernels::Times(to[i - l.inner], from[i]);
-      }
-    });
+    cumulative::Products(ctx.In(kX).data<T>(), ctx.Out(kOut).mutable_data<T>(), LinesOf(ctx));
   }
 };
 
 // X@GRAD[i] = (X[0] ... X[i - 1]) * r[i], r[i] = Out@GRAD[i] + X[i + 1] r[i + 1]: no division, so
 // that zeros do no harm. V is a number or a dual one. `x(i)` and `g(i)` give the elements of a
-// line.
+// line, `before` has room for one.
 template <class V, class X, class G, class Set>
-void GradOfLine(int64_t n, const X& x, const G& g, const Set& set) {
-  std::vector<V> before(n);
+DYGRAPH_INLINE void GradOfLine(int64_t n, cumulative::Room<V> before, const X& x, const G& g,
+                               const Set& set) {
   V product = V(1);
   for (int64_t i = 0; i < n; ++i) {
     before[i] = product;
@@ -105,12 +85,13 @@ struct CumprodGradKernel {
     const T *x = ctx.In(kX).data<T>(), *g = ctx.In(kOutGrad).data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
     cumulative::Lines l = LinesOf(ctx);
-    cumulative::ForLines(l, 4, [&](int64_t first) {
-      auto at = [&](int64_t i) { return first + i * l.inner; };
-      GradOfLine<T>(
-          l.n, [&](int64_t i) { return x[at(i)]; }, [&](int64_t i) { return g[at(i)]; },
-          [&](int64_t i, T v) { to[at(i)] = v; });
-    });
+    cumulative::ForLinesWithRoom<T>(
+        ctx, l, 4, [=] DYGRAPH_FN(int64_t first, cumulative::Room<T> room) {
+          auto at = [&](int64_t i) { return first + i * l.inner; };
+          GradOfLine<T>(
+              l.n, room, [&](int64_t i) { return x[at(i)]; }, [&](int64_t i) { return g[at(i)]; },
+              [&](int64_t i, T v) { to[at(i)] = v; });
+        });
   }
 };
 }  // namespace grad
@@ -170,20 +151,21 @@ struct CumprodGradGradKernel {
     Tensor *x2 = ctx.OutOrNull(kX2Grad), *gg = ctx.OutOrNull(kOutGradGrad);
     T *to = x2 ? x2->mutable_data<T>() : nullptr, *along = gg ? gg->mutable_data<T>() : nullptr;
     cumulative::Lines l = LinesOf(ctx);
-    cumulative::ForLines(l, 12, [&](int64_t first) {
-      auto at = [&](int64_t i) { return first + i * l.inner; };
-      auto dual = [&](int64_t i) { return Dual(x[at(i)], v[at(i)]); };
-      if (to) {
-        GradOfLine<Dual>(
-            l.n, dual, [&](int64_t i) { return g[at(i)]; },
-            [&](int64_t i, Dual d) { to[at(i)] = d.d; });
-      }
-      Dual product(T(1));
-      for (int64_t i = 0; i < l.n && along; ++i) {
-        product *= dual(i);
-        along[at(i)] = product.d;
-      }
-    });
+    cumulative::ForLinesWithRoom<Dual>(
+        ctx, l, 12, [=] DYGRAPH_FN(int64_t first, cumulative::Room<Dual> room) {
+          auto at = [&](int64_t i) { return first + i * l.inner; };
+          auto dual = [&](int64_t i) { return Dual(x[at(i)], v[at(i)]); };
+          if (to) {
+            GradOfLine<Dual>(
+                l.n, room, dual, [&](int64_t i) { return g[at(i)]; },
+                [&](int64_t i, Dual d) { to[at(i)] = d.d; });
+          }
+          Dual product(T(1));
+          for (int64_t i = 0; i < l.n && along; ++i) {
+            product *= dual(i);
+            along[at(i)] = product.d;
+          }
+        });
   }
 };
 }  // namespace grad_grad
@@ -192,11 +174,11 @@ using grad_grad::CumprodThird;
 REGISTER_OPERATOR(cumprod, DefineCumprod);
 REGISTER_LOD_RULE(cumprod,
                   [](const LoDCall& c) { return c.IsBehindFirst(c.attrs<CumprodAttrs>().dim); });
-REGISTER_CPU_KERNEL(cumprod, CumprodKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(cumprod, CumprodKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(cumprod_grad, grad::DefineCumprodGrad);
-REGISTER_CPU_KERNEL(cumprod_grad, grad::CumprodGradKernel, float, double);
+REGISTER_KERNELS(cumprod_grad, grad::CumprodGradKernel, float, double);
 REGISTER_OPERATOR(cumprod_grad_grad, grad_grad::DefineCumprodGradGrad);
-REGISTER_CPU_KERNEL(cumprod_grad_grad, grad_grad::CumprodGradGradKernel, float, double);
+REGISTER_KERNELS(cumprod_grad_grad, grad_grad::CumprodGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(cumprod_grad_grad, CumprodThird);
 
 }  // namespace

@@ -1,5 +1,6 @@
 // cummax and cummin: the extreme of the elements so far, and where it stands. A policy says whether
-// a later element takes the place of the extreme; equal ones do, and so does a NaN.
+// a later element takes the place of the extreme, as equal ones do, and which number any other
+// replaces; a NaN takes every place.
 #pragma once
 
 #include "op/lod_rule.h"
@@ -38,22 +39,35 @@ inline OpDef& DefineExtreme(OpDef& op) {
       });
 }
 
+template <class T>
+struct Extreme {
+  T value;
+  int64_t place;  // -1: of nothing
+};
+
+template <class Choice, class T, class I>
+struct ExtremesSoFar {
+  using State = Extreme<T>;
+  const T* x;
+  T* out;
+  I* indices;
+  DYGRAPH_INLINE State None() const { return {Choice::template Least<T>(), -1}; }
+  DYGRAPH_INLINE State Load(int64_t at, int64_t i) const { return {x[at], i}; }
+  DYGRAPH_INLINE State Next(State best, State more) const {  // no number replaces a NaN
+    return more.value != more.value || Choice::Replaces(more.value, best.value) ? more : best;
+  }
+  DYGRAPH_INLINE State Merge(State best, State more) const {
+    return more.place < 0 ? best : Next(best, more);
+  }
+  DYGRAPH_INLINE void Store(int64_t at, State, State best) const {
+    out[at] = best.value;
+    indices[at] = static_cast<I>(best.place);
+  }
+};
+
 template <class Choice, class T, class I>
 void Extremes(const Lines& l, const T* x, T* out, I* indices) {
-  ForLines(l, 2, [=](int64_t first) {
-    const int64_t step = l.inner;
-    T best = x[first];
-    I place = 0;
-    for (int64_t i = 0, at = first; i < l.n; ++i, at += step) {
-      T v = x[at];
-      if (v != v || Choice::Replaces(v, best)) {  // no number replaces a NaN
-        best = v;
-        place = static_cast<I>(i);
-      }
-      out[at] = best;
-      indices[at] = place;
-    }
-  });
+  Scan(l, false, ExtremesSoFar<Choice, T, I>{x, out, indices}, 2);
 }
 
 template <class Choice, class T>

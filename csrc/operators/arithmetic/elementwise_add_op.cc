@@ -21,8 +21,9 @@ void DefineAdd(OpDef& op) {
 template <class T>
 struct AddKernel {
   static void Compute(KernelContext& ctx) {
-    Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [] DYGRAPH_FN(T a, T b) { return kernels::Plus(a, b); });
+    Apply<T, T>(
+        ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
+        [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return kernels::Plus(a, b); });
   }
 };
 
@@ -97,7 +98,7 @@ struct AddGradGradKernel {
     auto add = [&](const Tensor& term, const Dims& aligned) {
       Plan p = MakePlan(out, out.dims(), term, aligned, out.dims(), out.layout() == Layout::kNHWC);
       kernels::Broadcast(p.dims, out.data<T>(), p.x, term.data<T>(), p.y, out.mutable_data<T>(),
-                         [] DYGRAPH_FN(T a, T b) { return a + b; });
+                         [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return a + b; });
     };
     if (out.numel() == 0) return;
     if (const Tensor* t = ctx.InOrNull(kXGradGrad)) add(*t, t->dims());
@@ -111,13 +112,15 @@ REGISTER_POINTWISE(elementwise_add);
 REGISTER_LOD_RULE(elementwise_add, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_add, elementwise::kY);
 REGISTER_KERNELS(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, complex64, complex128);
+                 int64_t, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_add, AddKernel, float16, bfloat16);
 REGISTER_OPERATOR(elementwise_add_grad, grad::DefineAddGrad);
-REGISTER_KERNELS(elementwise_add_grad, grad::AddGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(elementwise_add_grad, grad::AddGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_add_grad, grad::AddGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(elementwise_add_grad_grad, grad_grad::DefineAddGradGrad);
-REGISTER_KERNELS(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float, double,
-                    complex64, complex128);
+REGISTER_KERNELS(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float, double, complex64,
+                 complex128);
+REGISTER_DEVICE_TYPES(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -1,6 +1,6 @@
 #include "kernels/complex.h"
 #include "op/pointwise.h"
-#include "operators/arithmetic/binary.h"
+#include "operators/arithmetic/divisors.h"
 
 namespace dygraph::elementwise {
 namespace {
@@ -26,24 +26,22 @@ struct DivKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& y = ctx.In(kY);
     if constexpr (std::is_integral_v<T>) {
-      const T* divisors = y.data<T>();
-      for (int64_t i = 0; i < y.numel() && ctx.Out(kOut).numel() > 0; ++i) {
-        ENFORCE(
-            divisors[i] != 0, InvalidArgument,
-            "integers cannot be divided by zero, got a 0 in Y. Convert to float32 for inf and nan");
-      }
+      if (ctx.Out(kOut).numel() > 0) CheckDivisors<T>(y);
     }
-    Apply<T, T>(ctx.In(kX), y, ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut), [](T a, T b) {
-      if constexpr (std::is_same_v<T, int64_t>) {  // the lowest number by -1 traps: it wraps
-        return b == -1 ? static_cast<T>(-static_cast<uint64_t>(a)) : a / b;
-      } else if constexpr (std::is_integral_v<T>) {
-        return static_cast<T>(static_cast<int64_t>(a) / b);
-      } else if constexpr (kIsComplex<T>) {
-        return kernels::Quotient(a, b);
-      } else {
-        return a / b;
-      }
-    });
+    Apply<T, T>(
+        ctx.In(kX), y, ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
+        [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) {
+          if constexpr (std::is_same_v<T, int64_t>) {  // the lowest number by -1 traps: it wraps
+            return b == -1 ? static_cast<T>(-static_cast<uint64_t>(a))
+                           : a / kernels::CheckedDivisor(b);
+          } else if constexpr (std::is_integral_v<T>) {
+            return static_cast<T>(static_cast<int64_t>(a) / kernels::CheckedDivisor(b));
+          } else if constexpr (kIsComplex<T>) {
+            return kernels::Quotient(a, b);
+          } else {
+            return a / b;
+          }
+        });
   }
 };
 
@@ -90,11 +88,15 @@ struct DivGradKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
     GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad),
-               [](T a, T b) { return kernels::Quotient(a, kernels::Conj(b)); });
+               [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) {
+                 return kernels::Quotient(a, kernels::Conj(b));
+               });
     if (Tensor* out = ctx.OutOrNull(kYGrad)) {
-      GradOf3<T>(g, ctx.In(kOut), Expanded<T>(y, y_aligned, g), y_aligned, out, [](T a, T q, T b) {
-        return kernels::Quotient(kernels::Product(-a, kernels::Conj(q)), kernels::Conj(b));
-      });
+      GradOf3<T>(g, ctx.In(kOut), Expanded<T>(y, y_aligned, g), y_aligned, out,
+                 [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> q, kernels::Wide<T> b) {
+                   return kernels::Quotient(kernels::Product(-a, kernels::Conj(q)),
+                                            kernels::Conj(b));
+                 });
     }
   }
 };
@@ -104,12 +106,13 @@ REGISTER_OPERATOR(elementwise_div, DefineDiv);
 REGISTER_POINTWISE(elementwise_div);
 REGISTER_LOD_RULE(elementwise_div, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_div, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, complex64, complex128);
+REGISTER_KERNELS(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                 int64_t, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_div, DivKernel, float16, bfloat16);
 REGISTER_OPERATOR(elementwise_div_grad, grad::DefineDivGrad);
 REGISTER_POINTWISE(elementwise_div_grad);
-REGISTER_CPU_KERNEL(elementwise_div_grad, grad::DivGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(elementwise_div_grad, grad::DivGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_div_grad, grad::DivGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -4,6 +4,7 @@
 // kGradType and kGradGradType, and says kComment and kExample.
 #pragma once
 
+#include "kernels/loops.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
 #include "op/pointwise.h"
@@ -20,7 +21,7 @@ template <class Choice, class T>
 struct ExtremeKernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) { return Choice::First(a, b) ? a : b; });
+                [] DYGRAPH_FN(T a, T b) { return Choice::First(a, b) ? a : b; });
   }
 };
 
@@ -57,9 +58,9 @@ struct Kernel {
     Dims y_dims = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
     Tensor a = Expanded<T>(x, x.dims(), g), b = Expanded<T>(y, y_dims, g);
     GradOf3<T>(g, a, b, x.dims(), ctx.OutOrNull(kXGrad),
-               [](T d, T v, T w) { return Choice::First(v, w) ? d : T(0); });
+               [] DYGRAPH_FN(T d, T v, T w) { return Choice::First(v, w) ? d : T(0); });
     GradOf3<T>(g, a, b, y_dims, ctx.OutOrNull(kYGrad),
-               [](T d, T v, T w) { return Choice::First(v, w) ? T(0) : d; });
+               [] DYGRAPH_FN(T d, T v, T w) { return Choice::First(v, w) ? T(0) : d; });
   }
 };
 }  // namespace extreme_grad
@@ -101,8 +102,9 @@ struct Kernel {
       if (!t) return;
       Tensor full = Expanded<T>(*t, aligned, out);
       const T *v = a.data<T>(), *w = b.data<T>(), *from = full.data<T>();
-      for (int64_t i = 0; i < out.numel(); ++i)
+      kernels::ForEach(out.numel(), [=] DYGRAPH_FN(int64_t i) {
         to[i] = Choice::First(v[i], w[i]) == first ? from[i] : to[i];
+      });
     };
     choose(ctx.InOrNull(kXGradGrad), x.dims(), true);
     choose(ctx.InOrNull(kYGradGrad), y_dims, false);
@@ -127,9 +129,9 @@ struct Kernel {
   REGISTER_POINTWISE(type);                                                      \
   REGISTER_LOD_RULE(type, KeepsRows);                                            \
   REGISTER_LOD_ALSO(type, kY);                                                   \
-  REGISTER_CPU_KERNEL(type, Choice##Kernel, float, double, int32_t, int64_t);    \
+  REGISTER_KERNELS(type, Choice##Kernel, float, double, int32_t, int64_t);       \
   REGISTER_OPERATOR(type##_grad, extreme_grad::Define<Choice##Named>);           \
   REGISTER_POINTWISE(type##_grad);                                               \
-  REGISTER_CPU_KERNEL(type##_grad, Choice##GradKernel, float, double);           \
+  REGISTER_KERNELS(type##_grad, Choice##GradKernel, float, double);              \
   REGISTER_OPERATOR(type##_grad_grad, extreme_grad_grad::Define<Choice##Named>); \
-  REGISTER_CPU_KERNEL(type##_grad_grad, Choice##GradGradKernel, float, double)
+  REGISTER_KERNELS(type##_grad_grad, Choice##GradGradKernel, float, double)

@@ -20,8 +20,8 @@ using FloorDivKernel = FloorDivisionKernel<FloorDiv, T>;
 REGISTER_OPERATOR(elementwise_floordiv, DefineFloorDiv);
 REGISTER_LOD_RULE(elementwise_floordiv, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_floordiv, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_floordiv, FloorDivKernel, float, double, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t);
+REGISTER_KERNELS(elementwise_floordiv, FloorDivKernel, float, double, uint8_t, int8_t, int16_t,
+                 int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::elementwise

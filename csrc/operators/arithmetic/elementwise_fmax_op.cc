@@ -12,7 +12,7 @@ struct Fmax {
       ">>> F.elementwise_fmax(to_variable([1.0, nan]), to_variable([3.0, 2.0])).tolist()\n"
       "[3.0, 2.0]";
   template <class T>
-  static bool First(T a, T b) {
+  DYGRAPH_INLINE static bool First(T a, T b) {
     return a >= b || b != b;
   }
 };

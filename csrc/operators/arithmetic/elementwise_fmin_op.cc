@@ -13,7 +13,7 @@ struct Fmin {
       ">>> F.elementwise_fmin(to_variable([1.0, nan]), to_variable([3.0, 2.0])).tolist()\n"
       "[1.0, 2.0]";
   template <class T>
-  static bool First(T a, T b) {
+  DYGRAPH_INLINE static bool First(T a, T b) {
     return a <= b || b != b;
   }
 };

@@ -35,7 +35,7 @@ template <class T>
 struct HeavisideKernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) {
+                [] DYGRAPH_FN(T a, T b) {
                   return a > T(0) ? T(1) : a < T(0) ? T(0) : a == T(0) ? b : a;
                 });
   }
@@ -45,7 +45,7 @@ REGISTER_OPERATOR(elementwise_heaviside, DefineHeaviside);
 REGISTER_POINTWISE(elementwise_heaviside);
 REGISTER_LOD_RULE(elementwise_heaviside, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_heaviside, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_heaviside, HeavisideKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(elementwise_heaviside, HeavisideKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -12,7 +12,7 @@ struct Max {
       ">>> F.elementwise_max(to_variable([1.0, 5.0]), to_variable([3.0, 2.0])).tolist()\n"
       "[3.0, 5.0]";
   template <class T>
-  static bool First(T a, T b) {
+  DYGRAPH_INLINE static bool First(T a, T b) {
     return a >= b || a != a;
   }
 };

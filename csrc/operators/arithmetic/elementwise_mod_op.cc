@@ -32,8 +32,8 @@ using ModKernel = FloorDivisionKernel<Mod, T>;
 REGISTER_OPERATOR(elementwise_mod, DefineMod);
 REGISTER_LOD_RULE(elementwise_mod, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_mod, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_mod, ModKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t);
+REGISTER_KERNELS(elementwise_mod, ModKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                 int64_t);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -26,8 +26,9 @@ void DefineMul(OpDef& op) {
 template <class T>
 struct MulKernel {
   static void Compute(KernelContext& ctx) {
-    Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [] DYGRAPH_FN(T a, T b) { return kernels::Times(a, b); });
+    Apply<T, T>(
+        ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
+        [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return kernels::Times(a, b); });
   }
 };
 
@@ -68,7 +69,9 @@ struct MulGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
-    auto times = [] DYGRAPH_FN(T a, T b) { return kernels::Times(a, kernels::Conj(b)); };
+    auto times = [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) {
+      return kernels::Times(a, kernels::Conj(b));
+    };
     GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), times);
     GradOf2<T>(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad), times);
   }
@@ -80,11 +83,12 @@ REGISTER_POINTWISE(elementwise_mul);
 REGISTER_LOD_RULE(elementwise_mul, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_mul, elementwise::kY);
 REGISTER_KERNELS(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, complex64, complex128);
+                 int64_t, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_mul, MulKernel, float16, bfloat16);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
 REGISTER_POINTWISE(elementwise_mul_grad);
-REGISTER_KERNELS(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(elementwise_mul_grad, grad::MulGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_mul_grad, grad::MulGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/power.h"
+#include "kernels/value_check.h"
 #include "op/gradient_call.h"
 #include "op/pointwise.h"
 #include "operators/arithmetic/binary.h"
@@ -37,16 +38,14 @@ struct PowKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Tensor& out = ctx.Out(kOut);
     if constexpr (std::is_integral_v<T>) {
-      const T* exponents = y.data<T>();
-      for (int64_t i = 0; i < y.numel() && out.numel() > 0; ++i) {
-        ENFORCE(exponents[i] >= 0, InvalidArgument,
-                "exponents of integers must be at least 0, got ",
-                static_cast<int64_t>(exponents[i]), " in Y. Convert X to float32");
-      }
+      kernels::CheckEach(
+          y.data<T>(), out.numel() > 0 ? y.numel() : 0, [] DYGRAPH_FN(T e) { return e >= 0; },
+          "exponents of integers must be at least 0, got % in Y. Convert X to "
+          "float32");
     }
     Apply<T, T>(
-        x, y, ctx.attrs<ElementwiseAttrs>().axis, &out, [](T a, T b) { return Power(a, b); },
-        kPowCost);
+        x, y, ctx.attrs<ElementwiseAttrs>().axis, &out,
+        [] DYGRAPH_FN(T a, T b) { return Power(a, b); }, kPowCost);
   }
 };
 
@@ -113,11 +112,11 @@ struct PowGradKernel {
     Dims y_dims = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
     Tensor a = Expanded<T>(x, x.dims(), g), b = Expanded<T>(y, y_dims, g);
     // Exponents and bases are replaced, not results: no branch comes into the loops.
-    auto to_x = [](T d, T v, T e) {
+    auto to_x = [] DYGRAPH_FN(T d, T v, T e) {
       T slope = e == 0 ? T(0) : d * e, less = e == 0 ? T(0) : e - 1;
       return slope * kernels::Pow(v, less);
     };
-    auto to_y = [](T d, T v, T e) {
+    auto to_y = [] DYGRAPH_FN(T d, T v, T e) {
       T base = v != 0 ? v : e >= 0 ? T(1) : v;
       return d * kernels::Pow(base, e) * kernels::Log(base);
     };
@@ -131,10 +130,10 @@ REGISTER_OPERATOR(elementwise_pow, DefinePow);
 REGISTER_POINTWISE(elementwise_pow);
 REGISTER_LOD_RULE(elementwise_pow, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_pow, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_pow, PowKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(elementwise_pow, PowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(elementwise_pow_grad, grad::DefinePowGrad);
 REGISTER_POINTWISE(elementwise_pow_grad);
-REGISTER_CPU_KERNEL(elementwise_pow_grad, grad::PowGradKernel, float, double);
+REGISTER_KERNELS(elementwise_pow_grad, grad::PowGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::elementwise

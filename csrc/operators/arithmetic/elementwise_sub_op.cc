@@ -19,8 +19,9 @@ void DefineSub(OpDef& op) {
 template <class T>
 struct SubKernel {
   static void Compute(KernelContext& ctx) {
-    Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) { return kernels::Minus(a, b); });
+    Apply<T, T>(
+        ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
+        [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return kernels::Minus(a, b); });
   }
 };
 
@@ -69,7 +70,8 @@ struct SubGradKernel {
       out->AllocateData(g.place(), whole ? g.layout() : Layout::kPlain);
       if (!whole) ReduceTo<T>(g, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis), out);
       const T* sum = whole ? g.data<T>() : out->data<T>();
-      kernels::Map(sum, out->mutable_data<T>(), out->numel(), [](T v) { return -v; });
+      kernels::Map(sum, out->mutable_data<T>(), out->numel(),
+                   [] DYGRAPH_FN(kernels::Wide<T> v) { return -v; });
     }
   }
 };
@@ -79,11 +81,12 @@ REGISTER_OPERATOR(elementwise_sub, DefineSub);
 REGISTER_POINTWISE(elementwise_sub);
 REGISTER_LOD_RULE(elementwise_sub, elementwise::KeepsRows);
 REGISTER_LOD_ALSO(elementwise_sub, elementwise::kY);
-REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, complex64, complex128);
+REGISTER_KERNELS(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                 int64_t, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_sub, SubKernel, float16, bfloat16);
 REGISTER_OPERATOR(elementwise_sub_grad, grad::DefineSubGrad);
-REGISTER_CPU_KERNEL(elementwise_sub_grad, grad::SubGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(elementwise_sub_grad, grad::SubGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(elementwise_sub_grad, grad::SubGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -3,31 +3,26 @@
 // kEach, the test, and kAll: whether all elements must pass or one is enough.
 #pragma once
 
-#include <atomic>
-
-#include "kernels/cast.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
+#include "operators/arithmetic/decide.h"
 
 namespace dygraph::finiteness {
 
 constexpr int kX = 0, kOut = 0;
 
-// In a type that has no arithmetic of its own a number is tested as float.
-template <class T>
-using Tested = std::conditional_t<kernels::detail::kIsHalf<T>, float, T>;
-
 struct Finite {
   static constexpr bool kAll = true;
   template <class T>
-  static bool F(T x) {
+  DYGRAPH_INLINE static bool F(T x) {
     return x - x == T(0);
   }
 };
 struct Infinite {
   static constexpr bool kAll = false;
   template <class T>
-  static bool F(T x) {
+  DYGRAPH_INLINE static bool F(T x) {
     if constexpr (kIsComplex<T>)
       return F(x.real()) || F(x.imag());
     else
@@ -37,7 +32,7 @@ struct Infinite {
 struct NotANumber {
   static constexpr bool kAll = false;
   template <class T>
-  static bool F(T x) {
+  DYGRAPH_INLINE static bool F(T x) {
     return x != x;
   }
 };
@@ -69,20 +64,9 @@ struct WholeKernel {
     const Tensor& x = ctx.In(kX);
     bool* out = ctx.Out(kOut).mutable_data<bool>();
     if constexpr (std::is_integral_v<T>) {
-      *out = P::kAll;
+      kernels::Fill(out, 1, P::kAll);
     } else {
-      using V = Tested<T>;
-      const T* v = x.data<T>();
-      std::atomic<bool> odd{false};  // an element that decides
-      ParallelFor(x.numel(), kernels::Grain(), [&odd, v](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end && !odd.load(std::memory_order_relaxed); at += 4096) {
-          int64_t last = std::min(at + 4096, end);
-          bool any = false;
-          for (int64_t i = at; i < last; ++i) any |= P::F(static_cast<V>(v[i])) != P::kAll;
-          if (any) odd.store(true, std::memory_order_relaxed);
-        }
-      });
-      *out = odd.load() != P::kAll;
+      Decide<P>(x.data<T>(), x.numel(), out);
     }
   }
 };
@@ -96,9 +80,7 @@ struct EachKernel {
     if constexpr (std::is_integral_v<T>) {
       kernels::Fill(to, x.numel(), P::kAll);
     } else {
-      ParallelFor(x.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = P::F(static_cast<Tested<T>>(from[i]));
-      });
+      kernels::MapPlain(from, to, x.numel(), [] DYGRAPH_FN(kernels::Wide<T> v) { return P::F(v); });
     }
   }
 };

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "operators/arithmetic/binary.h"
+#include "operators/arithmetic/divisors.h"
 
 namespace dygraph::elementwise {
 
@@ -12,8 +12,9 @@ constexpr int64_t kFloorDivisionCost = 20;
 
 struct FloorDiv {
   template <class T>
-  static T F(T a, T b) {
+  DYGRAPH_FN static T F(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
+      b = kernels::CheckedDivisor(b);
       if constexpr (std::is_unsigned_v<T>) {
         return static_cast<T>(a / b);
       } else {
@@ -35,8 +36,9 @@ struct FloorDiv {
 
 struct Mod {
   template <class T>
-  static T F(T a, T b) {
+  DYGRAPH_FN static T F(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
+      b = kernels::CheckedDivisor(b);
       if constexpr (std::is_unsigned_v<T>) {
         return static_cast<T>(a % b);
       } else {
@@ -58,16 +60,11 @@ struct FloorDivisionKernel {
     const Tensor& y = ctx.In(kY);
     Tensor& out = ctx.Out(kOut);
     if constexpr (std::is_integral_v<T>) {
-      const T* divisors = y.data<T>();
-      for (int64_t i = 0; i < y.numel() && out.numel() > 0; ++i) {
-        ENFORCE(
-            divisors[i] != 0, InvalidArgument,
-            "integers cannot be divided by zero, got a 0 in Y. Convert to float32 for inf and nan");
-      }
+      if (out.numel() > 0) CheckDivisors<T>(y);
     }
     Apply<T, T>(
         ctx.In(kX), y, ctx.attrs<ElementwiseAttrs>().axis, &out,
-        [](T a, T b) { return P::F(a, b); }, kFloorDivisionCost);
+        [] DYGRAPH_FN(T a, T b) { return P::F(a, b); }, kFloorDivisionCost);
   }
 };
 

@@ -1,4 +1,5 @@
 #include "kernels/cast.h"
+#include "kernels/elementwise.h"
 #include "kernels/integer.h"
 #include "op/op_registry.h"
 
@@ -37,12 +38,13 @@ struct IncrementKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     T step = kernels::Convert<T>(NumberFor<T>(ctx.attrs<IncrementAttrs>().step));
-    *ctx.Out(kOut).mutable_data<T>() = kernels::Plus(*x.data<T>(), step);
+    kernels::MapPlain(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+                      [step] DYGRAPH_FN(T v) { return kernels::Plus(v, step); });
   }
 };
 
 REGISTER_OPERATOR(increment, DefineIncrement);
-REGISTER_CPU_KERNEL(increment, IncrementKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(increment, IncrementKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

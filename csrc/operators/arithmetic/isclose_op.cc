@@ -25,7 +25,7 @@ struct IscloseKernel {
 REGISTER_OPERATOR(isclose, DefineIsclose);
 REGISTER_LOD_RULE(isclose, [](const LoDCall& c) { return c.out.rank() <= c.from.rank(); });
 REGISTER_LOD_ALSO(isclose, kY);
-REGISTER_CPU_KERNEL(isclose, IscloseKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(isclose, IscloseKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::elementwise

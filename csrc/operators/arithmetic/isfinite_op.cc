@@ -14,8 +14,8 @@ REGISTER_OPERATOR(isfinite, [](OpDef& op) {
               ">>> F.isfinite(x).item(), F.isfinite(x[:1]).item()\n"
               "(False, True)");
 });
-REGISTER_CPU_KERNEL(isfinite, IsfiniteKernel, float, double, float16, bfloat16, uint8_t, int8_t,
-                    int16_t, int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isfinite, IsfiniteKernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                 int16_t, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

@@ -13,8 +13,8 @@ REGISTER_OPERATOR(isfinite_v2, [](OpDef& op) {
              "[True, False, False]");
 });
 REGISTER_POINTWISE(isfinite_v2);
-REGISTER_CPU_KERNEL(isfinite_v2, IsfiniteV2Kernel, float, double, float16, bfloat16, uint8_t,
-                    int8_t, int16_t, int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isfinite_v2, IsfiniteV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                 int16_t, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

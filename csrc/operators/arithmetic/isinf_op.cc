@@ -14,8 +14,8 @@ REGISTER_OPERATOR(isinf, [](OpDef& op) {
               ">>> F.isinf(x).item(), F.isinf(x[2:]).item()\n"
               "(True, False)");
 });
-REGISTER_CPU_KERNEL(isinf, IsinfKernel, float, double, float16, bfloat16, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isinf, IsinfKernel, float, double, float16, bfloat16, uint8_t, int8_t, int16_t,
+                 int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

@@ -13,8 +13,8 @@ REGISTER_OPERATOR(isinf_v2, [](OpDef& op) {
              "[False, True, False]");
 });
 REGISTER_POINTWISE(isinf_v2);
-REGISTER_CPU_KERNEL(isinf_v2, IsinfV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
-                    int16_t, int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isinf_v2, IsinfV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                 int16_t, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

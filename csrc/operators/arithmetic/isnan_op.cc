@@ -13,8 +13,8 @@ REGISTER_OPERATOR(isnan, [](OpDef& op) {
       ">>> F.isnan(x).item(), F.isnan(x[:2]).item()\n"
       "(True, False)");
 });
-REGISTER_CPU_KERNEL(isnan, IsnanKernel, float, double, float16, bfloat16, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isnan, IsnanKernel, float, double, float16, bfloat16, uint8_t, int8_t, int16_t,
+                 int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

@@ -13,8 +13,8 @@ REGISTER_OPERATOR(isnan_v2, [](OpDef& op) {
              "[False, False, True]");
 });
 REGISTER_POINTWISE(isnan_v2);
-REGISTER_CPU_KERNEL(isnan_v2, IsnanV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
-                    int16_t, int32_t, int64_t, complex64, complex128);
+REGISTER_KERNELS(isnan_v2, IsnanV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                 int16_t, int32_t, int64_t, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::finiteness

@@ -1,3 +1,4 @@
+#include "op/number.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -52,20 +53,21 @@ struct LerpKernel {
     Tensor& out = ctx.Out(kOut);
     if (out.numel() == 0) return;
     if (w.numel() == 1 && w.rank() <= BroadcastDims(x.dims(), y.dims()).rank()) {
-      const T weight = *w.data<T>();
-      return Apply<T, T>(x, y, -1, &out, [weight](T a, T b) { return Between(a, b, weight); });
+      const Number<T> weight(w);
+      return Apply<T, T>(x, y, -1, &out,
+                         [weight] DYGRAPH_FN(T a, T b) { return Between(a, b, weight()); });
     }
     Tensor a = Expanded<T>(x, x.dims(), out), b = Expanded<T>(y, y.dims(), out),
            c = Expanded<T>(w, w.dims(), out);
     kernels::Zip3(a.data<T>(), b.data<T>(), c.data<T>(), out.mutable_data<T>(), out.numel(),
-                  [](T u, T v, T t) { return Between(u, v, t); });
+                  [] DYGRAPH_FN(T u, T v, T t) { return Between(u, v, t); });
   }
 };
 
 REGISTER_OPERATOR(lerp, DefineLerp);
 REGISTER_LOD_RULE(lerp, [](const LoDCall& c) { return c.out.rank() <= c.from.rank(); });
 REGISTER_LOD_ALSO(lerp, kY, kWeight);
-REGISTER_CPU_KERNEL(lerp, LerpKernel, float, double);
+REGISTER_KERNELS(lerp, LerpKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::elementwise

@@ -22,7 +22,9 @@ struct LogcumsumexpAttrs {
 struct Direction {
   cumulative::Lines lines;
   int64_t step;
-  int64_t Start(int64_t first) const { return step > 0 ? first : first - (lines.n - 1) * step; }
+  DYGRAPH_INLINE int64_t Start(int64_t first) const {
+    return step > 0 ? first : first - (lines.n - 1) * step;
+  }
 };
 
 Direction DirectionOf(const Dims& x, const LogcumsumexpAttrs& a) {
@@ -38,7 +40,7 @@ Direction DirectionOf(const Dims& x, const LogcumsumexpAttrs& a) {
 
 // exp(a - b) of a <= b, where both may be infinite.
 template <class T>
-T Ratio(T a, T b) {
+DYGRAPH_INLINE T Ratio(T a, T b) {
   if (a == -std::numeric_limits<T>::infinity()) return T(0);
   return a == b ? T(1) : std::exp(a - b);
 }
@@ -71,23 +73,30 @@ void DefineLogcumsumexp(OpDef& op) {
 }
 
 template <class T>
+struct LogSums {
+  using State = T;
+  const T* x;
+  T* out;
+  bool exclusive;
+  DYGRAPH_INLINE T None() const { return -std::numeric_limits<T>::infinity(); }
+  DYGRAPH_INLINE T Load(int64_t at, int64_t) const { return x[at]; }
+  DYGRAPH_INLINE T Next(T sum, T v) const {
+    T high = v > sum ? v : sum, low = v > sum ? sum : v;
+    return v != v || sum != sum ? v + sum : high + std::log1p(Ratio(low, high));
+  }
+  DYGRAPH_INLINE T Merge(T a, T b) const { return Next(a, b); }
+  DYGRAPH_INLINE void Store(int64_t at, T before, T sum) const {
+    out[at] = exclusive ? before : sum;
+  }
+};
+
+template <class T>
 struct LogcumsumexpKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<LogcumsumexpAttrs>();
-    const T* x = ctx.In(kX).data<T>();
-    T* out = ctx.Out(kOut).mutable_data<T>();
-    Direction d = DirectionOf(ctx.In(kX).dims(), a);
-    bool exclusive = a.exclusive;
-    cumulative::ForLines(d.lines, 40, [=](int64_t first) {
-      T sum = -std::numeric_limits<T>::infinity();
-      int64_t at = d.Start(first);
-      for (int64_t i = 0; i < d.lines.n; ++i, at += d.step) {
-        T v = x[at], before = sum;
-        T high = v > sum ? v : sum, low = v > sum ? sum : v;
-        sum = v != v || sum != sum ? v + sum : high + std::log1p(Ratio(low, high));
-        out[at] = exclusive ? before : sum;
-      }
-    });
+    const Direction d = DirectionOf(ctx.In(kX).dims(), a);
+    const LogSums<T> sums{ctx.In(kX).data<T>(), ctx.Out(kOut).mutable_data<T>(), a.exclusive};
+    cumulative::Scan(d.lines, a.reverse, sums, 40);
   }
 };
 
@@ -129,7 +138,7 @@ struct LogcumsumexpGradKernel {
     T* to = ctx.Out(kXGrad).mutable_data<T>();
     Direction d = DirectionOf(ctx.In(kX).dims(), a);
     bool exclusive = a.exclusive;
-    cumulative::ForLines(d.lines, 40, [=](int64_t first) {
+    cumulative::ForLines(d.lines, 40, [=] DYGRAPH_FN(int64_t first) {
       T rest = T(0);  // the sum over j >= i of exp(Out[i] - Out[j]) * Out@GRAD[j]
       int64_t at = d.Start(first) + (d.lines.n - 1) * d.step;
       for (int64_t i = d.lines.n - 1; i >= 0; --i, at -= d.step) {
@@ -177,7 +186,7 @@ struct LogcumsumexpGradGradKernel {
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
     Direction d = DirectionOf(ctx.In(kX).dims(), a);
     bool exclusive = a.exclusive;
-    cumulative::ForLines(d.lines, 40, [=](int64_t first) {
+    cumulative::ForLines(d.lines, 40, [=] DYGRAPH_FN(int64_t first) {
       T mean = T(0);
       int64_t at = d.Start(first);
       for (int64_t i = 0; i < d.lines.n; ++i, at += d.step) {
@@ -196,11 +205,11 @@ REGISTER_LOD_RULE(logcumsumexp, [](const LoDCall& c) {
   const auto& a = c.attrs<LogcumsumexpAttrs>();
   return !a.flatten && c.IsBehindFirst(a.axis);
 });
-REGISTER_CPU_KERNEL(logcumsumexp, LogcumsumexpKernel, float, double);
+REGISTER_KERNELS(logcumsumexp, LogcumsumexpKernel, float, double);
 REGISTER_OPERATOR(logcumsumexp_grad, grad::DefineLogcumsumexpGrad);
-REGISTER_CPU_KERNEL(logcumsumexp_grad, grad::LogcumsumexpGradKernel, float, double);
+REGISTER_KERNELS(logcumsumexp_grad, grad::LogcumsumexpGradKernel, float, double);
 REGISTER_OPERATOR(logcumsumexp_grad_grad, grad_grad::DefineLogcumsumexpGradGrad);
-REGISTER_CPU_KERNEL(logcumsumexp_grad_grad, grad_grad::LogcumsumexpGradGradKernel, float, double);
+REGISTER_KERNELS(logcumsumexp_grad_grad, grad_grad::LogcumsumexpGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -46,7 +46,7 @@ struct Kernel {
     elementwise::Plan p =
         elementwise::MakePlan(x, x.dims(), y, y.dims(), out.dims(), out.layout() == Layout::kNHWC);
     kernels::Broadcast(p.dims, bytes(x), p.x, bytes(y), p.y, to,
-                       [](uint8_t a, uint8_t b) { return P::F(a, b); });
+                       [] DYGRAPH_FN(uint8_t a, uint8_t b) { return P::F(a, b); });
   }
 };
 

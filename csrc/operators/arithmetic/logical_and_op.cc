@@ -5,7 +5,7 @@ namespace dygraph::logical {
 namespace {
 
 struct And {
-  static uint8_t F(uint8_t a, uint8_t b) { return a & b; }
+  DYGRAPH_INLINE static uint8_t F(uint8_t a, uint8_t b) { return a & b; }
 };
 template <class T>
 using LogicalAndKernel = Kernel<And, T>;
@@ -15,11 +15,11 @@ REGISTER_OPERATOR(logical_and, [](OpDef& op) {
          ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
          ">>> F.logical_and(x, y).tolist()\n"
          "[True, False, False]");
-REGISTER_LOD_ALSO(logical_and, kY);
+  REGISTER_LOD_ALSO(logical_and, kY);
 });
 REGISTER_POINTWISE(logical_and);
-REGISTER_CPU_KERNEL(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_KERNELS(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::logical

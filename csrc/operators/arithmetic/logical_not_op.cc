@@ -22,14 +22,14 @@ struct LogicalNotKernel {
   static void Compute(KernelContext& ctx) {
     Tensor x = AsBool(ctx.In(kX));
     kernels::Map(x.data<bool>(), ctx.Out(kOut).mutable_data<bool>(), x.numel(),
-                 [](bool v) { return !v; });
+                 [] DYGRAPH_FN(bool v) { return !v; });
   }
 };
 
 REGISTER_OPERATOR(logical_not, DefineNot);
 REGISTER_POINTWISE(logical_not);
-REGISTER_CPU_KERNEL(logical_not, LogicalNotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_KERNELS(logical_not, LogicalNotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::logical

@@ -5,7 +5,7 @@ namespace dygraph::logical {
 namespace {
 
 struct Xor {
-  static uint8_t F(uint8_t a, uint8_t b) { return a ^ b; }
+  DYGRAPH_INLINE static uint8_t F(uint8_t a, uint8_t b) { return a ^ b; }
 };
 template <class T>
 using LogicalXorKernel = Kernel<Xor, T>;
@@ -17,11 +17,11 @@ REGISTER_OPERATOR(logical_xor, [](OpDef& op) {
       ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
       ">>> F.logical_xor(x, y).tolist()\n"
       "[False, True, False]");
-REGISTER_LOD_ALSO(logical_xor, kY);
+  REGISTER_LOD_ALSO(logical_xor, kY);
 });
 REGISTER_POINTWISE(logical_xor);
-REGISTER_CPU_KERNEL(logical_xor, LogicalXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_KERNELS(logical_xor, LogicalXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::logical

@@ -40,14 +40,14 @@ struct MinusKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     kernels::Zip(x.data<T>(), ctx.In(kY).data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-                 [](T a, T b) { return kernels::Minus(a, b); });
+                 [] DYGRAPH_FN(T a, T b) { return kernels::Minus(a, b); });
   }
 };
 
 REGISTER_OPERATOR(minus, DefineMinus);
 REGISTER_POINTWISE(minus);
 REGISTER_LOD_ALSO(minus, kY);
-REGISTER_CPU_KERNEL(minus, MinusKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(minus, MinusKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -45,21 +45,39 @@ void DefinePow(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// y = f(x ** e, i) with the exponents that need no pow() apart.
+template <class T, int e>
+struct WholePower {
+  DYGRAPH_INLINE T operator()(T v) const {
+    if constexpr (e == 0) return T(1);
+    if constexpr (e == 1) return v;
+    if constexpr (e == 2) return v * v;
+    if constexpr (e == 3) return v * v * v;
+    if constexpr (e == -1) return T(1) / v;
+  }
+};
+template <class T>
+struct RootPower {  // pow gives +0 for -0 and inf for -inf, sqrt does not
+  DYGRAPH_INLINE T operator()(T v) const {
+    return v == -std::numeric_limits<T>::infinity() ? -v : kernels::Sqrt(v + T(0));
+  }
+};
+template <class T>
+struct LibraryPower {
+  T e;
+  DYGRAPH_INLINE T operator()(T v) const { return std::pow(v, e); }
+};
+
+// Calls f(power, cost) with a function for x ** e; exponents that need no pow() have their own.
 template <class T, class F>
 void ForPower(double e, F f) {
-  if (e == 0) return f([](T) { return T(1); }, 1);
-  if (e == 1) return f([](T v) { return v; }, 1);
-  if (e == 2) return f([](T v) { return v * v; }, 1);
-  if (e == 3) return f([](T v) { return v * v * v; }, 1);
-  if (e == -1) return f([](T v) { return T(1) / v; }, 4);
-  if (e == 0.5) {  // pow gives +0 for -0 and inf for -inf, sqrt does not
-    return f(
-        [](T v) { return v == -std::numeric_limits<T>::infinity() ? -v : kernels::Sqrt(v + T(0)); },
-        4);
-  }
+  if (e == 0) return f(WholePower<T, 0>(), 1);
+  if (e == 1) return f(WholePower<T, 1>(), 1);
+  if (e == 2) return f(WholePower<T, 2>(), 1);
+  if (e == 3) return f(WholePower<T, 3>(), 1);
+  if (e == -1) return f(WholePower<T, -1>(), 4);
+  if (e == 0.5) return f(RootPower<T>(), 4);
   T t = static_cast<T>(e);
-  if (!std::isfinite(t)) return f([t](T v) { return std::pow(v, t); }, kPowCost);
+  if (!std::isfinite(t)) return f(LibraryPower<T>{t}, kPowCost);
   f(kernels::PowerOf<T>(t), kPowCost);
 }
 
@@ -71,7 +89,7 @@ struct FactorPowKernel {
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
-      auto power = [e](T v) {  // whole exponents by squaring: exact, wrapping
+      auto power = [e] DYGRAPH_FN(T v) {  // whole exponents by squaring: exact, wrapping
         if (e < 0 || e != std::floor(e) || e > 1e9)
           return kernels::Convert<T>(std::pow(static_cast<double>(v), e));
         uint64_t result = 1, square = static_cast<uint64_t>(v);
@@ -122,6 +140,14 @@ void DefinePowGrad(OpDef& op) {
       });
 }
 
+// d * t * power(v)
+template <class T, class P>
+struct PowerSlope {
+  T t;
+  P power;
+  DYGRAPH_INLINE T operator()(T v, T d) const { return d * (t * power(v)); }
+};
+
 template <class T>
 struct FactorPowGradKernel {
   static void Compute(KernelContext& ctx) {
@@ -132,7 +158,7 @@ struct FactorPowGradKernel {
     if (e == 0) return kernels::Fill(to, x.numel(), T(0));
     const T *from = x.data<T>(), *g = ctx.In(kOutGrad).data<T>();
     ForPower<T>(e - 1, [&](auto power, int64_t cost) {
-      kernels::Zip(from, g, to, x.numel(), [=](T v, T d) { return d * (t * power(v)); }, cost);
+      kernels::Zip(from, g, to, x.numel(), PowerSlope<T, decltype(power)>{t, power}, cost);
     });
   }
 };
@@ -140,10 +166,10 @@ struct FactorPowGradKernel {
 
 REGISTER_OPERATOR(pow, DefinePow);
 REGISTER_POINTWISE(pow);
-REGISTER_CPU_KERNEL(pow, FactorPowKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(pow, FactorPowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(pow_grad, grad::DefinePowGrad);
 REGISTER_POINTWISE(pow_grad);
-REGISTER_CPU_KERNEL(pow_grad, grad::FactorPowGradKernel, float, double);
+REGISTER_KERNELS(pow_grad, grad::FactorPowGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -89,7 +89,8 @@ struct ScaleKernel {
 
   static void Scale(const KernelContext& ctx, const Tensor& x, Tensor* out) {
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
-    using C = std::conditional_t<std::is_integral_v<T>, double, kernels::RealPart<T>>;
+    using C =
+        std::conditional_t<std::is_integral_v<T>, double, kernels::RealPart<kernels::Wide<T>>>;
     C scale = NumberFor<T>(a.scale);
     if (const Tensor* t = ctx.InOrNull(kScaleTensor)) {
       ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ",
@@ -113,12 +114,15 @@ struct ScaleKernel {
       });
     }
     if (bias == 0) {
-      kernels::Map(x.data<T>(), y, x.numel(), [scale] DYGRAPH_FN(T v) { return static_cast<T>(v * scale); });
-    } else if (scale == 1) {
-      kernels::Map(x.data<T>(), y, x.numel(), [bias] DYGRAPH_FN(T v) { return static_cast<T>(v + bias); });
-    } else {
       kernels::Map(x.data<T>(), y, x.numel(),
-                   [scale, bias] DYGRAPH_FN(T v) { return static_cast<T>(v * scale + bias); });
+                   [scale] DYGRAPH_FN(kernels::Wide<T> v) { return static_cast<T>(v * scale); });
+    } else if (scale == 1) {
+      kernels::Map(x.data<T>(), y, x.numel(),
+                   [bias] DYGRAPH_FN(kernels::Wide<T> v) { return static_cast<T>(v + bias); });
+    } else {
+      kernels::Map(x.data<T>(), y, x.numel(), [scale, bias] DYGRAPH_FN(kernels::Wide<T> v) {
+        return static_cast<T>(v * scale + bias);
+      });
     }
   }
 };
@@ -126,7 +130,8 @@ struct ScaleKernel {
 REGISTER_OPERATOR(scale, DefineScale);
 REGISTER_POINTWISE(scale);
 REGISTER_KERNELS(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    complex64, complex128);
+                 complex64, complex128);
+REGISTER_DEVICE_TYPES(scale, ScaleKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -144,8 +144,9 @@ struct ListSumKernel {
     int64_t n = out->numel();
     size_t next = 1;
     if (terms.size() > 1 && terms[0]->is_tensor() && terms[1]->is_tensor()) {
-      kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n,
-                   [] DYGRAPH_FN(T a, T b) { return kernels::Plus(a, b); });
+      kernels::Zip(
+          terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n,
+          [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return kernels::Plus(a, b); });
       next = 2;
     } else if (terms[0]->is_rows()) {
       kernels::Fill(y, n, T(0));
@@ -155,8 +156,9 @@ struct ListSumKernel {
     }
     for (; next < terms.size(); ++next) {
       if (terms[next]->is_tensor()) {
-        kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n,
-                     [] DYGRAPH_FN(T a, T b) { return kernels::Plus(a, b); });
+        kernels::Zip(
+            static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n,
+            [] DYGRAPH_FN(kernels::Wide<T> a, kernels::Wide<T> b) { return kernels::Plus(a, b); });
         continue;
       }
       const SelectedRows& r = terms[next]->rows();
@@ -165,7 +167,8 @@ struct ListSumKernel {
       const T* v = r.value().data<T>();
       kernels::ForEachTouched<T>(r.rows().data(), static_cast<int64_t>(r.rows().size()), width,
                                  [=] DYGRAPH_FN(int64_t row, int64_t i, int64_t k) {
-                                   y[row * width + k] += v[i * width + k];
+                                   T& to = y[row * width + k];
+                                   to = kernels::Plus<kernels::Wide<T>>(to, v[i * width + k]);
                                  });
     }
   }
@@ -181,6 +184,7 @@ REGISTER_LOD_RULE(sum, [](const LoDCall& c) {
   return first && first->is_tensor() && first->tensor().lod();
 });
 REGISTER_KERNELS(sum, ListSumKernel, float, double, int32_t, int64_t, complex64, complex128);
+REGISTER_DEVICE_TYPES(sum, ListSumKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

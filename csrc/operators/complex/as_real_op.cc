@@ -1,6 +1,4 @@
 // as_real and as_complex: a complex number is two real ones, side by side.
-#include <cstring>
-
 #include "op/lod_rule.h"
 #include "operators/complex/parts.h"
 
@@ -48,7 +46,8 @@ template <class T>
 struct CopyKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    if (x.numel() > 0) std::memcpy(ctx.Out(kOut).mutable_raw_data(), x.raw_data(), x.bytes());
+    if (x.numel() == 0) return;
+    ctx.device().CopyWithin(ctx.Out(kOut).mutable_raw_data(), x.raw_data(), x.bytes());
   }
 };
 
@@ -57,7 +56,7 @@ REGISTER_LOD_RULE(as_real, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(as_real, CopyKernel, complex64, complex128);
 REGISTER_OPERATOR(as_complex, DefineAsComplex);
 REGISTER_LOD_RULE(as_complex, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(as_complex, CopyKernel, float, double);
+REGISTER_KERNELS(as_complex, CopyKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::complex

@@ -33,15 +33,16 @@ void DefineComplex(OpDef& op) {
 template <class T>
 struct ComplexKernel {
   static void Compute(KernelContext& ctx) {
-    elementwise::Apply<T, std::complex<T>>(ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut),
-                                           [](T a, T b) { return std::complex<T>(a, b); });
+    elementwise::Apply<T, std::complex<T>>(
+        ctx.In(kX), ctx.In(kY), -1, &ctx.Out(kOut),
+        [] DYGRAPH_FN(T a, T b) { return std::complex<T>(a, b); });
   }
 };
 
 REGISTER_OPERATOR(complex, DefineComplex);
 REGISTER_LOD_RULE(complex, [](const LoDCall& c) { return c.out.rank() <= c.from.rank(); });
 REGISTER_LOD_ALSO(complex, kY);
-REGISTER_CPU_KERNEL(complex, ComplexKernel, float, double);
+REGISTER_KERNELS(complex, ComplexKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::complex

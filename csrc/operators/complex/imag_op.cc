@@ -25,14 +25,14 @@ void DefineImagGrad(OpDef& op) {
 template <class T>
 struct ImagGradKernel {
   static void Compute(KernelContext& ctx) {
-    MapTo<T, std::complex<T>>(ctx, [](T g) { return std::complex<T>(0, g); });
+    MapTo<T, std::complex<T>>(ctx, [] DYGRAPH_FN(T g) { return std::complex<T>(0, g); });
   }
 };
 
 REGISTER_OPERATOR(imag, DefineImag);
 REGISTER_CPU_KERNEL(imag, ImagKernel, complex64, complex128);
 REGISTER_OPERATOR(imag_grad, DefineImagGrad);
-REGISTER_CPU_KERNEL(imag_grad, ImagGradKernel, float, double);
+REGISTER_KERNELS(imag_grad, ImagGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::complex

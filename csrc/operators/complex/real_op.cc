@@ -25,14 +25,14 @@ void DefineRealGrad(OpDef& op) {
 template <class T>
 struct RealGradKernel {
   static void Compute(KernelContext& ctx) {
-    MapTo<T, std::complex<T>>(ctx, [](T g) { return std::complex<T>(g, 0); });
+    MapTo<T, std::complex<T>>(ctx, [] DYGRAPH_FN(T g) { return std::complex<T>(g, 0); });
   }
 };
 
 REGISTER_OPERATOR(real, DefineReal);
 REGISTER_CPU_KERNEL(real, RealKernel, complex64, complex128);
 REGISTER_OPERATOR(real_grad, DefineRealGrad);
-REGISTER_CPU_KERNEL(real_grad, RealGradKernel, float, double);
+REGISTER_KERNELS(real_grad, RealGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::complex

@@ -1,6 +1,7 @@
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/conv/affine_points.h"
 
 namespace dygraph {
 namespace {
@@ -64,7 +65,8 @@ void DefineAffineGrid(OpDef& op) {
           ">>> F.affine_grid(mirror, output_shape=[1, 1, 1, 2], align_corners=False).tolist()\n"
           "[[[[0.5, 0.0], [-0.5, 0.0]]]]")
       .Input(kTheta, "Theta", "[N, 2, 3], or [N, 3, 4] for volumes")
-      .Input(kOutputShape, "OutputShape", "[4] or [5], in place of output_shape", kDispensable)
+      .Input(kOutputShape, "OutputShape", "[4] or [5], in place of output_shape",
+             kDispensable | kOnHost)
       .Output(kOutput, "Output", "[N, H, W, 2] or [N, D, H, W, 3]")
       .Attr(&AffineGridAttrs::output_shape, "output_shape",
             "[N, C, H, W] of the images or [N, C, D, H, W] of the volumes")
@@ -76,63 +78,12 @@ void DefineAffineGrid(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// The places of a grid along its axes: x, y and, in volumes, z.
-struct Places {
-  int axes;
-  int64_t points = 1;  // of an image
-  std::vector<double> at[3];
-
-  Places(const Dims& grid, bool corners) : axes(grid.rank() - 2) {
-    for (int k = 0; k < axes; ++k) {
-      int64_t n = grid[axes - k];
-      points *= n;
-      for (int64_t i = 0; i < n; ++i) {
-        double d = static_cast<double>(n);
-        double place = corners ? (n == 1 ? 0.0 : -1.0 + 2.0 * static_cast<double>(i) / (d - 1))
-                               : static_cast<double>(2 * i + 1) / d - 1;
-        at[k].push_back(place);
-      }
-    }
-    if (axes == 2) at[2].push_back(0);
-  }
-
-  // Calls f(base) for every point of an image, row by row; base ends with 1.
-  template <class F>
-  void ForEach(const F& f) const {
-    double base[4] = {0, 0, 0, 1};
-    double& one = base[axes];
-    for (double z : at[2]) {
-      for (double y : at[1]) {
-        for (double x : at[0]) {
-          base[0] = x;
-          base[1] = y;
-          base[2] = z;
-          one = 1;
-          f(base);
-        }
-      }
-    }
-  }
-};
-
 template <class T>
 struct AffineGridKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOutput);
-    const T* theta = ctx.In(kTheta).data<T>();
-    T* to = out.mutable_data<T>();
-    Places places(out.dims(), ctx.attrs<AffineGridAttrs>().align_corners);
-    int axes = places.axes;
-    for (int64_t n = 0; n < out.dims()[0]; ++n, theta += axes * (axes + 1)) {
-      places.ForEach([&](const double* base) {
-        for (int i = 0; i < axes; ++i) {
-          T sum = theta[i * (axes + 1)] * static_cast<T>(base[0]);
-          for (int k = 1; k <= axes; ++k)
-            sum += theta[i * (axes + 1) + k] * static_cast<T>(base[k]);
-          *to++ = sum;
-        }
-      });
-    }
+    affine::Grid(ctx.In(kTheta).data<T>(), out.dims(), ctx.attrs<AffineGridAttrs>().align_corners,
+                 out.mutable_data<T>());
   }
 };
 
@@ -141,7 +92,7 @@ constexpr int kOutputShape = 0, kOutputGrad = 1, kThetaGrad = 0;
 
 void DefineAffineGridGrad(OpDef& op) {
   op.Comment("Theta@GRAD[n] = sum over i, j of Output@GRAD[n, i, j] times (x_j, y_i, 1).")
-      .Input(kOutputShape, "OutputShape", "as of the forward call", kDispensable)
+      .Input(kOutputShape, "OutputShape", "as of the forward call", kDispensable | kOnHost)
       .Input(kOutputGrad, "Output@GRAD", "[N, H, W, 2] or [N, D, H, W, 3]")
       .Output(kThetaGrad, "Theta@GRAD", "[N, 2, 3] or [N, 3, 4]")
       .AttrsOf("affine_grid")
@@ -165,29 +116,17 @@ template <class T>
 struct AffineGridGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutputGrad);
-    const T* from = g.data<T>();
-    T* to = ctx.Out(kThetaGrad).mutable_data<T>();
-    Places places(g.dims(), ctx.attrs<AffineGridAttrs>().align_corners);
-    int axes = places.axes;
-    for (int64_t n = 0; n < g.dims()[0]; ++n) {
-      double sums[12] = {};
-      places.ForEach([&](const double* base) {
-        for (int i = 0; i < axes; ++i, ++from) {
-          for (int k = 0; k <= axes; ++k)
-            sums[i * (axes + 1) + k] += static_cast<double>(*from) * base[k];
-        }
-      });
-      for (int i = 0; i < axes * (axes + 1); ++i) *to++ = static_cast<T>(sums[i]);
-    }
+    affine::GridBackward(g.data<T>(), g.dims(), ctx.attrs<AffineGridAttrs>().align_corners,
+                         ctx.Out(kThetaGrad).mutable_data<T>());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(affine_grid, DefineAffineGrid);
 REGISTER_LOD_RULE(affine_grid, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(affine_grid, AffineGridKernel, float, double);
+REGISTER_KERNELS(affine_grid, AffineGridKernel, float, double);
 REGISTER_OPERATOR(affine_grid_grad, grad::DefineAffineGridGrad);
-REGISTER_CPU_KERNEL(affine_grid_grad, grad::AffineGridGradKernel, float, double);
+REGISTER_KERNELS(affine_grid_grad, grad::AffineGridGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -27,9 +27,9 @@ template <class T>
 using BicubicResizeGradKernel = interp::grad::Backward<BicubicResize>::Kernel<T>;
 
 REGISTER_OPERATOR(bicubic_interp, DefineBicubicResize);
-REGISTER_CPU_KERNEL(bicubic_interp, BicubicResizeKernel, float, double);
+REGISTER_KERNELS(bicubic_interp, BicubicResizeKernel, float, double);
 REGISTER_OPERATOR(bicubic_interp_grad, interp::grad::Define<BicubicResize>);
-REGISTER_CPU_KERNEL(bicubic_interp_grad, BicubicResizeGradKernel, float, double);
+REGISTER_KERNELS(bicubic_interp_grad, BicubicResizeGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -28,9 +28,9 @@ template <class T>
 using BicubicV2GradKernel = interp::grad::Backward<BicubicV2>::Kernel<T>;
 
 REGISTER_OPERATOR(bicubic_interp_v2, DefineBicubicV2);
-REGISTER_CPU_KERNEL(bicubic_interp_v2, BicubicV2Kernel, float, double);
+REGISTER_KERNELS(bicubic_interp_v2, BicubicV2Kernel, float, double);
 REGISTER_OPERATOR(bicubic_interp_v2_grad, interp::grad::Define<BicubicV2>);
-REGISTER_CPU_KERNEL(bicubic_interp_v2_grad, BicubicV2GradKernel, float, double);
+REGISTER_KERNELS(bicubic_interp_v2_grad, BicubicV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

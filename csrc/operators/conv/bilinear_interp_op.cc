@@ -27,9 +27,9 @@ template <class T>
 using BilinearInterpGradKernel = interp::grad::Backward<Bilinear>::Kernel<T>;
 
 REGISTER_OPERATOR(bilinear_interp, DefineBilinearInterp);
-REGISTER_CPU_KERNEL(bilinear_interp, BilinearInterpKernel, uint8_t, float, double);
+REGISTER_KERNELS(bilinear_interp, BilinearInterpKernel, uint8_t, float, double);
 REGISTER_OPERATOR(bilinear_interp_grad, interp::grad::Define<Bilinear>);
-REGISTER_CPU_KERNEL(bilinear_interp_grad, BilinearInterpGradKernel, float, double);
+REGISTER_KERNELS(bilinear_interp_grad, BilinearInterpGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

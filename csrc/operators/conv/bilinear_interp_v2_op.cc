@@ -28,9 +28,9 @@ template <class T>
 using BilinearV2GradKernel = interp::grad::Backward<BilinearV2>::Kernel<T>;
 
 REGISTER_OPERATOR(bilinear_interp_v2, DefineBilinearV2);
-REGISTER_CPU_KERNEL(bilinear_interp_v2, BilinearV2Kernel, uint8_t, float, double);
+REGISTER_KERNELS(bilinear_interp_v2, BilinearV2Kernel, uint8_t, float, double);
 REGISTER_OPERATOR(bilinear_interp_v2_grad, interp::grad::Define<BilinearV2>);
-REGISTER_CPU_KERNEL(bilinear_interp_v2_grad, BilinearV2GradKernel, float, double);
+REGISTER_KERNELS(bilinear_interp_v2_grad, BilinearV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

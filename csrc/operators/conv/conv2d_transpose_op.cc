@@ -30,9 +30,11 @@ using Conv2dTransposeGradKernel = conv::grad::Backward<Conv2dTranspose>::Kernel<
 
 REGISTER_OPERATOR(conv2d_transpose, DefineConv2dTranspose);
 REGISTER_OPEN_ATTRS(conv2d_transpose, "output_size");
-REGISTER_CPU_KERNEL(conv2d_transpose, Conv2dTransposeKernel, float, double);
+REGISTER_KERNELS(conv2d_transpose, Conv2dTransposeKernel, float, double);
+REGISTER_CHANNELS_LAST(conv2d_transpose, Conv2dTransposeKernel, float, double);
 REGISTER_OPERATOR(conv2d_transpose_grad, conv::grad::Define<Conv2dTranspose>);
-REGISTER_CPU_KERNEL(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
+REGISTER_KERNELS(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
+REGISTER_CHANNELS_LAST(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -28,9 +28,11 @@ using Conv3dGradKernel = conv::grad::Backward<Conv3d>::Kernel<T>;
 
 REGISTER_GRADIENT_SHAPES(conv3d, {"ResidualData", ""});
 REGISTER_OPERATOR(conv3d, DefineConv3d);
-REGISTER_CPU_KERNEL(conv3d, Conv3dKernel, float, double);
+REGISTER_KERNELS(conv3d, Conv3dKernel, float, double);
+REGISTER_CHANNELS_LAST(conv3d, Conv3dKernel, float, double);
 REGISTER_OPERATOR(conv3d_grad, conv::grad::Define<Conv3d>);
-REGISTER_CPU_KERNEL(conv3d_grad, Conv3dGradKernel, float, double);
+REGISTER_KERNELS(conv3d_grad, Conv3dGradKernel, float, double);
+REGISTER_CHANNELS_LAST(conv3d_grad, Conv3dGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

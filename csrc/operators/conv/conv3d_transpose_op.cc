@@ -28,9 +28,11 @@ template <class T>
 using Conv3dTransposeGradKernel = conv::grad::Backward<Conv3dTranspose>::Kernel<T>;
 
 REGISTER_OPERATOR(conv3d_transpose, DefineConv3dTranspose);
-REGISTER_CPU_KERNEL(conv3d_transpose, Conv3dTransposeKernel, float, double);
+REGISTER_KERNELS(conv3d_transpose, Conv3dTransposeKernel, float, double);
+REGISTER_CHANNELS_LAST(conv3d_transpose, Conv3dTransposeKernel, float, double);
 REGISTER_OPERATOR(conv3d_transpose_grad, conv::grad::Define<Conv3dTranspose>);
-REGISTER_CPU_KERNEL(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double);
+REGISTER_KERNELS(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double);
+REGISTER_CHANNELS_LAST(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

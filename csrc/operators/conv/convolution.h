@@ -9,6 +9,7 @@
 
 #include "kernels/conv.h"
 #include "operators/channels.h"
+#include "operators/conv/channels_last.h"
 #include "operators/conv/conv_geometry.h"
 
 namespace dygraph::conv {
@@ -119,8 +120,20 @@ void Define(OpDef& op) {
   });
 }
 
-inline kernels::ConvShape ShapeOf(const Geometry& g) {
+// Whether the channels stand last in the memory of `image`, and whether they must be turned for the
+// loops.
+struct Order {
+  bool last, turned;
+  template <int kAxes>
+  Order(const Tensor& image, const Attrs<kAxes>& a)
+      : last(a.channels_last() ||
+             (kernels::kConvTakesChannelsLast && image.layout() == Layout::kNHWC)),
+        turned(last && !kernels::kConvTakesChannelsLast) {}
+};
+
+inline kernels::ConvShape ShapeOf(const Geometry& g, bool channels_last = false) {
   kernels::ConvShape s;
+  s.channels_last = channels_last;
   s.patch.channels = g.c / g.groups;
   s.patch.depth = g.d.size;
   s.patch.kernel_d = g.d.kernel;
@@ -154,33 +167,27 @@ struct Forward {
     static void Compute(KernelContext& ctx) {
       const Attrs<Op::kAxes>& a = ctx.attrs<Attrs<Op::kAxes>>();
       const Tensor &input = ctx.In(kInput), &filter = ctx.In(kFilter);
-      kernels::ConvShape s = ShapeOf(DescribeOp<Op>(input.dims(), filter.dims(), a));
+      const Order order(input, a);
+      const kernels::ConvShape s =
+          ShapeOf(DescribeOp<Op>(input.dims(), filter.dims(), a), order.last && !order.turned);
       Tensor& out = ctx.Out(kOutput);
       if (out.numel() == 0) return;
-      bool last = a.channels_last();
-      Tensor x = channels::Second(input, last), residual;
+      Tensor x = channels::Second(input, order.turned), residual;
       const Tensor* bias = nullptr;
       if constexpr (Op::kBias) bias = ctx.InOrNull(kBiasSlot<Op>);
       if constexpr (Op::kResidual) {
         if (const Tensor* r = ctx.InOrNull(kResidualSlot<Op>))
-          residual = channels::Second(*r, last);
+          residual = channels::Second(*r, order.turned);
       }
       const T* b = bias ? bias->data<T>() : nullptr;
-      channels::Result<T> y(&out, last);
+      channels::Result<T> y(&out, order.turned);
       if (Op::kTransposed) {
-        kernels::ConvBackwardInput<T>(x.data<T>(), filter.data<T>(), s, y.data());
-        if (b) AddBias(b, s, y.data());
+        kernels::ConvBackwardInput<T>(x.data<T>(), filter.data<T>(), b, s, y.data());
       } else {
         kernels::ConvForward<T>(x.data<T>(), filter.data<T>(), b,
                                 residual.has_data() ? residual.data<T>() : nullptr, s, y.data());
       }
       y.Finish();
-    }
-    static void AddBias(const T* b, const kernels::ConvShape& s, T* y) {
-      int64_t channels = s.groups * s.patch.channels, size = s.in_size / s.patch.channels;
-      for (int64_t r = 0; r < s.n * channels; ++r) {
-        for (int64_t i = r * size; i < (r + 1) * size; ++i) y[i] += b[r % channels];
-      }
     }
   };
 };
@@ -259,31 +266,29 @@ struct Backward {
     static void Compute(KernelContext& ctx) {
       const Attrs<Op::kAxes>& a = ctx.attrs<Attrs<Op::kAxes>>();
       const Tensor &input = ctx.In(kInput), &filter = ctx.In(kFilter);
-      Geometry g = DescribeOp<Op>(input.dims(), filter.dims(), a);
-      kernels::ConvShape s = ShapeOf(g);
-      bool last = a.channels_last();
-      Tensor dy = channels::Second(ctx.In(kOutputGrad<Op>), last);
+      const Order order(ctx.In(kOutputGrad<Op>), a);
+      const kernels::ConvShape s =
+          ShapeOf(DescribeOp<Op>(input.dims(), filter.dims(), a), order.last && !order.turned);
+      Tensor dy = channels::Second(ctx.In(kOutputGrad<Op>), order.turned);
       const T* top = dy.data<T>();
       if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
-        channels::Result<T> dx(out, last);
+        channels::Result<T> dx(out, order.turned);
         if (Op::kTransposed) {
           kernels::ConvForward<T>(top, filter.data<T>(), nullptr, nullptr, s, dx.data());
         } else {
-          kernels::ConvBackwardInput<T>(top, filter.data<T>(), s, dx.data());
+          kernels::ConvBackwardInput<T>(top, filter.data<T>(), nullptr, s, dx.data());
         }
         dx.Finish();
       }
       if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
-        Tensor x = channels::Second(input, last);
+        Tensor x = channels::Second(input, order.turned);
         kernels::ConvBackwardFilter<T>(Op::kTransposed ? top : x.data<T>(),
                                        Op::kTransposed ? x.data<T>() : top, s,
                                        out->mutable_data<T>());
       }
       if constexpr (Op::kBias) {
         if (Tensor* out = ctx.OutOrNull(kBiasGrad)) {
-          int64_t channels = Op::kTransposed ? g.c : g.out_c;
-          int64_t pixels = Op::kTransposed ? g.d.size * g.h.size * g.w.size : s.pixels;
-          kernels::ConvBackwardBias<T>(top, g.n, channels, pixels, out->mutable_data<T>());
+          kernels::ConvBackwardBias<T>(top, s, Op::kTransposed, out->mutable_data<T>());
         }
       }
     }

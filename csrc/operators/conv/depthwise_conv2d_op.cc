@@ -29,9 +29,11 @@ using DepthwiseConv2dGradKernel = conv::grad::Backward<DepthwiseConv2d>::Kernel<
 
 REGISTER_GRADIENT_SHAPES(depthwise_conv2d, {"ResidualData", ""});
 REGISTER_OPERATOR(depthwise_conv2d, DefineDepthwiseConv2d);
-REGISTER_CPU_KERNEL(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
+REGISTER_KERNELS(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
+REGISTER_CHANNELS_LAST(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
 REGISTER_OPERATOR(depthwise_conv2d_grad, conv::grad::Define<DepthwiseConv2d>);
-REGISTER_CPU_KERNEL(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double);
+REGISTER_KERNELS(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double);
+REGISTER_CHANNELS_LAST(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -31,10 +31,13 @@ using DepthwiseConv2dTransposeGradKernel =
 
 REGISTER_OPERATOR(depthwise_conv2d_transpose, DefineDepthwiseConv2dTranspose);
 REGISTER_OPEN_ATTRS(depthwise_conv2d_transpose, "output_size");
-REGISTER_CPU_KERNEL(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
+REGISTER_KERNELS(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
+REGISTER_CHANNELS_LAST(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
 REGISTER_OPERATOR(depthwise_conv2d_transpose_grad, conv::grad::Define<DepthwiseConv2dTranspose>);
-REGISTER_CPU_KERNEL(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,
-                    double);
+REGISTER_KERNELS(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,
+                 double);
+REGISTER_CHANNELS_LAST(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,
+                       double);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,17 +67,13 @@ template <class T>
 struct FoldKernel {
   static void Compute(KernelContext& ctx) {
     patches::Geometry g = Describe(ctx.In(kX).dims(), ctx.attrs<FoldAttrs>());
-    kernels::Im2ColShape s = g.Shape();
-    int64_t image = g.c * g.h.size * g.w.size, columns = g.Taps() * g.Count();
-    const T* from = ctx.In(kX).data<T>();
-    T* to = ctx.Out(kY).mutable_data<T>();
-    for (int64_t i = 0; i < g.n; ++i) kernels::Col2Im(from + i * columns, s, to + i * image);
+    kernels::Col2ImImages(ctx.In(kX).data<T>(), g.Shape(), g.n, ctx.Out(kY).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(fold, DefineFold);
 REGISTER_LOD_RULE(fold, [](const LoDCall&) { return true; });  // an axis more, behind the rows
-REGISTER_CPU_KERNEL(fold, FoldKernel, float, double);
+REGISTER_KERNELS(fold, FoldKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

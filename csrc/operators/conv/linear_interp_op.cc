@@ -25,9 +25,9 @@ template <class T>
 using LinearResizeGradKernel = interp::grad::Backward<LinearResize>::Kernel<T>;
 
 REGISTER_OPERATOR(linear_interp, DefineLinearResize);
-REGISTER_CPU_KERNEL(linear_interp, LinearResizeKernel, float, double);
+REGISTER_KERNELS(linear_interp, LinearResizeKernel, float, double);
 REGISTER_OPERATOR(linear_interp_grad, interp::grad::Define<LinearResize>);
-REGISTER_CPU_KERNEL(linear_interp_grad, LinearResizeGradKernel, float, double);
+REGISTER_KERNELS(linear_interp_grad, LinearResizeGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -27,9 +27,9 @@ template <class T>
 using LinearV2GradKernel = interp::grad::Backward<LinearV2>::Kernel<T>;
 
 REGISTER_OPERATOR(linear_interp_v2, DefineLinearV2);
-REGISTER_CPU_KERNEL(linear_interp_v2, LinearV2Kernel, float, double);
+REGISTER_KERNELS(linear_interp_v2, LinearV2Kernel, float, double);
 REGISTER_OPERATOR(linear_interp_v2_grad, interp::grad::Define<LinearV2>);
-REGISTER_CPU_KERNEL(linear_interp_v2_grad, LinearV2GradKernel, float, double);
+REGISTER_KERNELS(linear_interp_v2_grad, LinearV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

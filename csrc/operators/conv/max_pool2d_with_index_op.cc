@@ -22,11 +22,11 @@ template <class T>
 using MaxPool2DGradGradKernel = pool_with_index::grad_grad::BackwardTwice<MaxPool>::Kernel<T>;
 
 REGISTER_OPERATOR(max_pool2d_with_index, pool_with_index::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index, MaxPool2DKernel, float, double);
+REGISTER_KERNELS(max_pool2d_with_index, MaxPool2DKernel, float, double);
 REGISTER_OPERATOR(max_pool2d_with_index_grad, pool_with_index::grad::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index_grad, MaxPool2DGradKernel, float, double);
+REGISTER_KERNELS(max_pool2d_with_index_grad, MaxPool2DGradKernel, float, double);
 REGISTER_OPERATOR(max_pool2d_with_index_grad_grad, pool_with_index::grad_grad::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index_grad_grad, MaxPool2DGradGradKernel, float, double);
+REGISTER_KERNELS(max_pool2d_with_index_grad_grad, MaxPool2DGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -25,9 +25,9 @@ template <class T>
 using NearestGradKernel = interp::grad::Backward<Nearest>::Kernel<T>;
 
 REGISTER_OPERATOR(nearest_interp, DefineNearest);
-REGISTER_CPU_KERNEL(nearest_interp, NearestKernel, uint8_t, float, double);
+REGISTER_KERNELS(nearest_interp, NearestKernel, uint8_t, float, double);
 REGISTER_OPERATOR(nearest_interp_grad, interp::grad::Define<Nearest>);
-REGISTER_CPU_KERNEL(nearest_interp_grad, NearestGradKernel, float, double);
+REGISTER_KERNELS(nearest_interp_grad, NearestGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -27,9 +27,9 @@ template <class T>
 using NearestV2GradKernel = interp::grad::Backward<NearestV2>::Kernel<T>;
 
 REGISTER_OPERATOR(nearest_interp_v2, DefineNearestV2);
-REGISTER_CPU_KERNEL(nearest_interp_v2, NearestV2Kernel, uint8_t, float, double);
+REGISTER_KERNELS(nearest_interp_v2, NearestV2Kernel, uint8_t, float, double);
 REGISTER_OPERATOR(nearest_interp_v2_grad, interp::grad::Define<NearestV2>);
-REGISTER_CPU_KERNEL(nearest_interp_v2_grad, NearestV2GradKernel, float, double);
+REGISTER_KERNELS(nearest_interp_v2_grad, NearestV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

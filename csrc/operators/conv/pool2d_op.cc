@@ -144,11 +144,11 @@ struct Pool2dGradGradKernel {
 
 REGISTER_OPERATOR(pool2d, DefinePool2d);
 REGISTER_OPEN_ATTRS(pool2d, "ksize");
-REGISTER_CPU_KERNEL(pool2d, Pool2dKernel, float, double);
+REGISTER_KERNELS(pool2d, Pool2dKernel, float, double);
 REGISTER_OPERATOR(pool2d_grad, grad::DefinePool2dGrad);
-REGISTER_CPU_KERNEL(pool2d_grad, grad::Pool2dGradKernel, float, double);
+REGISTER_KERNELS(pool2d_grad, grad::Pool2dGradKernel, float, double);
 REGISTER_OPERATOR(pool2d_grad_grad, grad_grad::DefinePool2dGradGrad);
-REGISTER_CPU_KERNEL(pool2d_grad_grad, grad_grad::Pool2dGradGradKernel, float, double);
+REGISTER_KERNELS(pool2d_grad_grad, grad_grad::Pool2dGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -94,8 +94,7 @@ struct Pool3dGradKernel {
       Tensor x = channels::Second(ctx.In(kX), a.channels_last());
       Scratch at = Positions(ctx, dy.numel());
       kernels::MaxPoolVolume<T>(x.data<T>(), s, nullptr, at.as<int32_t>());
-      kernels::ScatterVolume<T>(dy.data<T>(), at.as<int32_t>(), s.volumes, s.In(), s.Out(),
-                                dx.data());
+      kernels::ScatterVolume(dy.data<T>(), at.as<int32_t>(), s, dx.data());
     } else {
       kernels::AvgPoolVolumeBackward<T>(dy.data<T>(), s, dx.data());
     }
@@ -130,18 +129,18 @@ struct Pool3dGradGradKernel {
     channels::Result<T> y(&ctx.Out(kResult), a.channels_last());
     Scratch at = Positions(ctx, ctx.Out(kResult).numel());
     kernels::MaxPoolVolume<T>(x.data<T>(), s, nullptr, at.as<int32_t>());
-    kernels::GatherVolume<T>(v.data<T>(), at.as<int32_t>(), s.volumes, s.In(), s.Out(), y.data());
+    kernels::GatherVolume(v.data<T>(), at.as<int32_t>(), s, y.data());
     y.Finish();
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(pool3d, DefinePool3d);
-REGISTER_CPU_KERNEL(pool3d, Pool3dKernel, float, double);
+REGISTER_KERNELS(pool3d, Pool3dKernel, float, double);
 REGISTER_OPERATOR(pool3d_grad, grad::DefinePool3dGrad);
-REGISTER_CPU_KERNEL(pool3d_grad, grad::Pool3dGradKernel, float, double);
+REGISTER_KERNELS(pool3d_grad, grad::Pool3dGradKernel, float, double);
 REGISTER_OPERATOR(pool3d_grad_grad, grad_grad::DefinePool3dGradGrad);
-REGISTER_CPU_KERNEL(pool3d_grad_grad, grad_grad::Pool3dGradGradKernel, float, double);
+REGISTER_KERNELS(pool3d_grad_grad, grad_grad::Pool3dGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

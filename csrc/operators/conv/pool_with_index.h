@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/pool_volume.h"
+#include "kernels/positions.h"
 #include "op/gradient_call.h"
 #include "operators/conv/pooling.h"
 
@@ -59,12 +60,9 @@ struct Forward {
 };
 
 // Positions come from outside as well: each must lie in its channel.
-inline void CheckPositions(const Tensor& at, const char* slot, int64_t size, bool none_allowed) {
-  const int32_t* p = at.data<int32_t>();
-  for (int64_t i = 0; i < at.numel(); ++i) {
-    ENFORCE(p[i] < size && p[i] >= (none_allowed ? -1 : 0), OutOfRange, slot,
-            " must hold positions within a channel of ", size, " elements, got ", p[i]);
-  }
+inline kernels::Positions PositionsIn(const Tensor& mask, int64_t size) {
+  return kernels::Positions(mask.data<int32_t>(), mask.numel(), size, true,
+                            "pooling with an index: Mask");
 }
 
 namespace grad {
@@ -103,9 +101,8 @@ struct Backward {
     static void Compute(KernelContext& ctx) {
       const Tensor &mask = ctx.In(kMask), &dy = ctx.In(kOutGrad);
       auto s = ShapeOf<Op>(ctx.In(kX).dims(), ctx.attrs<pool::Attrs<Op::kAxes>>());
-      CheckPositions(mask, "Mask", s.In(), true);
-      kernels::ScatterVolume<T>(dy.data<T>(), mask.data<int32_t>(), s.volumes, s.In(), s.Out(),
-                                ctx.Out(kXGrad).mutable_data<T>());
+      kernels::ScatterVolume(dy.data<T>(), PositionsIn(mask, s.In()), s,
+                             ctx.Out(kXGrad).mutable_data<T>());
     }
   };
 };
@@ -150,9 +147,8 @@ struct BackwardTwice {
     static void Compute(KernelContext& ctx) {
       const Tensor& mask = ctx.In(kMask);
       auto s = ShapeOf<Op>(ctx.In(kX).dims(), ctx.attrs<pool::Attrs<Op::kAxes>>());
-      CheckPositions(mask, "Mask", s.In(), true);
-      kernels::GatherVolume<T>(ctx.In(kV).data<T>(), mask.data<int32_t>(), s.volumes, s.In(),
-                               s.Out(), ctx.Out(kResult).mutable_data<T>());
+      kernels::GatherVolume(ctx.In(kV).data<T>(), PositionsIn(mask, s.In()), s,
+                            ctx.Out(kResult).mutable_data<T>());
     }
   };
 };

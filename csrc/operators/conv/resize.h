@@ -184,13 +184,14 @@ void Define(OpDef& op) {
            Op::kAxes == 1   ? "[N, C, W], or the channels last"
            : Op::kAxes == 2 ? "[N, C, H, W], or the channels last"
                             : "[N, C, D, H, W], or the channels last")
-      .Input(kOutSize, "OutSize", "Out's sizes in space, in place of the attributes", kDispensable)
+      .Input(kOutSize, "OutSize", "Out's sizes in space, in place of the attributes",
+             kDispensable | kOnHost)
       .Input(kSizeTensor, "SizeTensor", "the same as one integer each, in place of OutSize",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Input(kScale, "Scale",
              kIsV2<Op> ? "one number, or one for each axis, in place of scale"
                        : "[1], in place of scale",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "X with other sizes in space")
       .Attr(&Attrs::data_layout, "data_layout", "the order of X's axes",
             OneOf({"NCHW", "NHWC", "NCDHW", "NDHWC", "NCW", "NWC"}))
@@ -233,9 +234,10 @@ template <class Op>
 void Define(OpDef& op) {
   op.Comment("X@GRAD: each Out@GRAD goes to the elements it was made of, by their weights.")
       .Input(kX, "X", "its shape", kShapeOnly)
-      .Input(kOutSize, "OutSize", "as of the forward call", kDispensable)
-      .Input(kSizeTensor, "SizeTensor", "as of the forward call", kDispensable | kDuplicable)
-      .Input(kScale, "Scale", "as of the forward call", kDispensable)
+      .Input(kOutSize, "OutSize", "as of the forward call", kDispensable | kOnHost)
+      .Input(kSizeTensor, "SizeTensor", "as of the forward call",
+             kDispensable | kDuplicable | kOnHost)
+      .Input(kScale, "Scale", "as of the forward call", kDispensable | kOnHost)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf(Op::kName)

@@ -173,11 +173,11 @@ struct SppGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(spp, DefineSpp);
-REGISTER_CPU_KERNEL(spp, SppKernel, float, double);
+REGISTER_KERNELS(spp, SppKernel, float, double);
 REGISTER_OPERATOR(spp_grad, grad::DefineSppGrad);
-REGISTER_CPU_KERNEL(spp_grad, grad::SppGradKernel, float, double);
+REGISTER_KERNELS(spp_grad, grad::SppGradKernel, float, double);
 REGISTER_OPERATOR(spp_grad_grad, grad_grad::DefineSppGradGrad);
-REGISTER_CPU_KERNEL(spp_grad_grad, grad_grad::SppGradGradKernel, float, double);
+REGISTER_KERNELS(spp_grad_grad, grad_grad::SppGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "kernels/parallel.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/op_registry.h"
+#include "operators/conv/shift_loops.h"
 
 namespace dygraph {
 namespace {
@@ -59,24 +59,9 @@ void Shift(const Tensor& x, const TemporalShiftAttrs& a, int way, Tensor* out) {
   const T* from = x.data<T>();
   T* to = out->mutable_data<T>();
   // A frame is `pieces` times the channels in three runs that move alike, each `size` long.
-  int64_t pieces = a.last() ? d[1] * d[2] : 1, size = a.last() ? 1 : d[2] * d[3];
-  int64_t step = channels * size, frame_size = pieces * step;
-  const int64_t ends[] = {first * size, second * size, step};
-  kernels::ParallelRows(d[0] * pieces, step, [=](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      int64_t frame = r / pieces % frames, at = 0;
-      for (int run = 0; run < 3; ++run) {
-        int64_t move = (run == 0 ? -1 : run == 1 ? 1 : 0) * way, length = ends[run] - at;
-        T* piece = to + r * step + at;
-        if (frame + move < 0 || frame + move >= frames) {
-          std::fill_n(piece, length, T(0));
-        } else {
-          std::copy_n(from + r * step + move * frame_size + at, length, piece);
-        }
-        at = ends[run];
-      }
-    }
-  });
+  const int64_t pieces = a.last() ? d[1] * d[2] : 1, size = a.last() ? 1 : d[2] * d[3];
+  shift::Move(from, {d[0] * pieces, frames, pieces, channels * size, first * size, second * size},
+              way, to);
 }
 
 template <class T>
@@ -113,9 +98,9 @@ struct TemporalShiftGradKernel {
 
 REGISTER_GRADIENT_SHAPES(temporal_shift, {"X", "Out"});
 REGISTER_OPERATOR(temporal_shift, DefineTemporalShift);
-REGISTER_CPU_KERNEL(temporal_shift, TemporalShiftKernel, float, double);
+REGISTER_KERNELS(temporal_shift, TemporalShiftKernel, float, double);
 REGISTER_OPERATOR(temporal_shift_grad, grad::DefineTemporalShiftGrad);
-REGISTER_CPU_KERNEL(temporal_shift_grad, grad::TemporalShiftGradKernel, float, double);
+REGISTER_KERNELS(temporal_shift_grad, grad::TemporalShiftGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -28,9 +28,9 @@ template <class T>
 using TrilinearGradKernel = interp::grad::Backward<Trilinear>::Kernel<T>;
 
 REGISTER_OPERATOR(trilinear_interp, DefineTrilinear);
-REGISTER_CPU_KERNEL(trilinear_interp, TrilinearKernel, uint8_t, float, double);
+REGISTER_KERNELS(trilinear_interp, TrilinearKernel, uint8_t, float, double);
 REGISTER_OPERATOR(trilinear_interp_grad, interp::grad::Define<Trilinear>);
-REGISTER_CPU_KERNEL(trilinear_interp_grad, TrilinearGradKernel, float, double);
+REGISTER_KERNELS(trilinear_interp_grad, TrilinearGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

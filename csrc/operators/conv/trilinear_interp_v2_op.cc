@@ -29,9 +29,9 @@ template <class T>
 using TrilinearV2GradKernel = interp::grad::Backward<TrilinearV2>::Kernel<T>;
 
 REGISTER_OPERATOR(trilinear_interp_v2, DefineTrilinearV2);
-REGISTER_CPU_KERNEL(trilinear_interp_v2, TrilinearV2Kernel, uint8_t, float, double);
+REGISTER_KERNELS(trilinear_interp_v2, TrilinearV2Kernel, uint8_t, float, double);
 REGISTER_OPERATOR(trilinear_interp_v2_grad, interp::grad::Define<TrilinearV2>);
-REGISTER_CPU_KERNEL(trilinear_interp_v2_grad, TrilinearV2GradKernel, float, double);
+REGISTER_KERNELS(trilinear_interp_v2_grad, TrilinearV2GradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -49,10 +49,7 @@ struct UnfoldKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     patches::Geometry g = Describe(x.dims(), ctx.attrs<UnfoldAttrs>());
-    kernels::Im2ColShape s = g.Shape();
-    int64_t in = g.c * g.h.size * g.w.size, out = g.Taps() * g.Count();
-    T* to = ctx.Out(kY).mutable_data<T>();
-    for (int64_t i = 0; i < g.n; ++i) kernels::Im2Col(x.data<T>() + i * in, s, to + i * out);
+    kernels::Im2ColImages(x.data<T>(), g.Shape(), g.n, ctx.Out(kY).mutable_data<T>());
   }
 };
 
@@ -76,19 +73,16 @@ template <class T>
 struct UnfoldGradKernel {
   static void Compute(KernelContext& ctx) {
     patches::Geometry g = Describe(ctx.In(kX).dims(), ctx.attrs<UnfoldAttrs>());
-    kernels::Im2ColShape s = g.Shape();
-    int64_t in = g.c * g.h.size * g.w.size, out = g.Taps() * g.Count();
-    const T* from = ctx.In(kYGrad).data<T>();
-    T* to = ctx.Out(kXGrad).mutable_data<T>();
-    for (int64_t i = 0; i < g.n; ++i) kernels::Col2Im(from + i * out, s, to + i * in);
+    kernels::Col2ImImages(ctx.In(kYGrad).data<T>(), g.Shape(), g.n,
+                          ctx.Out(kXGrad).mutable_data<T>());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(unfold, DefineUnfold);
-REGISTER_CPU_KERNEL(unfold, UnfoldKernel, float, double);
+REGISTER_KERNELS(unfold, UnfoldKernel, float, double);
 REGISTER_OPERATOR(unfold_grad, grad::DefineUnfoldGrad);
-REGISTER_CPU_KERNEL(unfold_grad, grad::UnfoldGradKernel, float, double);
+REGISTER_KERNELS(unfold_grad, grad::UnfoldGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

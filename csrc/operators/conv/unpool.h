@@ -3,6 +3,9 @@
 
 #include <vector>
 
+#include "kernels/elementwise.h"
+#include "kernels/positions.h"
+#include "kernels/unpool.h"
 #include "op/gradient_call.h"
 #include "op/open_attr.h"
 #include "operators/conv/window.h"
@@ -67,12 +70,9 @@ void Define(OpDef& op) {
       .Grad(CallGradient);
 }
 
-inline void CheckIndices(const Tensor& indices, int64_t size) {
-  const int32_t* at = indices.data<int32_t>();
-  for (int64_t i = 0; i < indices.numel(); ++i) {
-    ENFORCE(at[i] >= 0 && at[i] < size, OutOfRange, "Indices must lie in [0, ", size,
-            "), a channel of Out, got ", at[i]);
-  }
+inline kernels::Positions PositionsIn(const Tensor& indices, int64_t size) {
+  return kernels::Positions(indices.data<int32_t>(), indices.numel(), size, false,
+                            "unpool: Indices");
 }
 
 template <class T>
@@ -81,12 +81,10 @@ struct ForwardKernel {
     const Tensor &x = ctx.In(kX), &indices = ctx.In(kIndices);
     Tensor& out = ctx.Out(kOut);
     if (out.numel() == 0) return;
-    int64_t in = Numel(x.dims(), 2, x.rank()), size = Numel(out.dims(), 2, out.rank());
-    CheckIndices(indices, size);
+    const int64_t in = Numel(x.dims(), 2, x.rank()), size = Numel(out.dims(), 2, out.rank());
     T* to = out.mutable_data<T>();
-    std::fill_n(to, out.numel(), T(0));
-    const int32_t* at = indices.data<int32_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) to[i / in * size + at[i]] = x.data<T>()[i];
+    kernels::Fill(to, out.numel(), T(0));
+    kernels::Unpool(x.data<T>(), PositionsIn(indices, size), x.dim(0) * x.dim(1), in, size, to);
   }
 };
 
@@ -123,17 +121,9 @@ struct Kernel {
     const Dims& d = ctx.In(kX).dims();
     Tensor& out = ctx.Out(kXGrad);
     if (out.numel() == 0) return;
-    int64_t in = Numel(d, 2, d.rank()), size = Numel(g.dims(), 2, g.rank());
-    CheckIndices(indices, size);
-    T* to = out.mutable_data<T>();
-    const int32_t* at = indices.data<int32_t>();
-    std::vector<int64_t> last(size);
-    for (int64_t c = 0; c < d[0] * d[1]; ++c) {
-      for (int64_t i = c * in; i < (c + 1) * in; ++i) last[at[i]] = i;
-      for (int64_t i = c * in; i < (c + 1) * in; ++i) {
-        to[i] = last[at[i]] == i ? g.data<T>()[c * size + at[i]] : T(0);
-      }
-    }
+    const int64_t in = Numel(d, 2, d.rank()), size = Numel(g.dims(), 2, g.rank());
+    kernels::UnpoolBackward(g.data<T>(), PositionsIn(indices, size), d[0] * d[1], in, size,
+                            out.mutable_data<T>());
   }
 };
 }  // namespace grad

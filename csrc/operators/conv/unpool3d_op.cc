@@ -38,9 +38,9 @@ using Unpool3DGradKernel = unpooling::grad::Kernel<T>;
 
 REGISTER_OPERATOR(unpool3d, DefineUnpool3D);
 REGISTER_OPEN_ATTRS(unpool3d, "output_size");
-REGISTER_CPU_KERNEL(unpool3d, Unpool3DKernel, float, double);
+REGISTER_KERNELS(unpool3d, Unpool3DKernel, float, double);
 REGISTER_OPERATOR(unpool3d_grad, unpooling::grad::Define<Unpool3d>);
-REGISTER_CPU_KERNEL(unpool3d_grad, Unpool3DGradKernel, float, double);
+REGISTER_KERNELS(unpool3d_grad, Unpool3DGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -38,9 +38,9 @@ using UnpoolGradKernel = unpooling::grad::Kernel<T>;
 
 REGISTER_OPERATOR(unpool, DefineUnpool);
 REGISTER_OPEN_ATTRS(unpool, "output_size");
-REGISTER_CPU_KERNEL(unpool, UnpoolKernel, float, double);
+REGISTER_KERNELS(unpool, UnpoolKernel, float, double);
 REGISTER_OPERATOR(unpool_grad, unpooling::grad::Define<Unpool>);
-REGISTER_CPU_KERNEL(unpool_grad, UnpoolGradKernel, float, double);
+REGISTER_KERNELS(unpool_grad, UnpoolGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,8 @@
 #include <cmath>
+#include <vector>
 
+#include "kernels/loops.h"
+#include "op/placed_list.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -48,33 +51,39 @@ struct AddPositionEncodingKernel {
     const AddPositionEncodingAttrs& a = ctx.attrs<AddPositionEncodingAttrs>();
     if (in.numel() == 0) return;
     int64_t width = in.dim(in.rank() - 1), half = width / 2;
-    const T* x = in.data<T>();
-    T *y = ctx.Out(kOut).mutable_data<T>(), alpha = static_cast<T>(a.alpha),
-      beta = static_cast<T>(a.beta);
-    std::vector<double> rate(half);
+    std::vector<double> rates(half);
     for (int64_t j = 0; j < half; ++j)
-      rate[j] = half > 1 ? std::pow(10000.0, -static_cast<double>(j) / (half - 1)) : 1e-4;
-    auto encode = [&](int64_t row, int64_t t) {
-      for (int64_t j = 0; j < half; ++j) {
-        double angle = static_cast<double>(t) * rate[j];
-        int64_t k = row * width + j;
-        y[k] = alpha * x[k] + beta * static_cast<T>(std::sin(angle));
-        y[k + half] = alpha * x[k + half] + beta * static_cast<T>(std::cos(angle));
+      rates[j] = half > 1 ? std::pow(10000.0, -static_cast<double>(j) / (half - 1)) : 1e-4;
+    std::vector<int64_t> places;  // of the rows in their sequences
+    if (in.rank() == 2) {
+      const Offsets& offsets = LastLevel(in, "X");
+      for (int64_t s = 0; s < Count(offsets); ++s) {
+        for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row)
+          places.push_back(row - offsets[s]);
       }
-    };
-    if (in.rank() == 3) {
-      for (int64_t row = 0; row < in.dim(0) * in.dim(1); ++row) encode(row, row % in.dim(1));
-      return;
     }
-    const Offsets& offsets = LastLevel(in, "X");
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row) encode(row, row - offsets[s]);
-    }
+    const PlacedList<double> placed_rates(ctx, rates);
+    const PlacedList<int64_t> placed(ctx, places);
+    const double* rate = placed_rates.data();
+    const int64_t* place = in.rank() == 2 ? placed.data() : nullptr;
+    const int64_t rows = in.numel() / width, times = in.rank() == 3 ? in.dim(1) : 1;
+    const T *x = in.data<T>(), alpha = static_cast<T>(a.alpha), beta = static_cast<T>(a.beta);
+    T* y = ctx.Out(kOut).mutable_data<T>();
+    constexpr int64_t kCost = 64;
+    kernels::ForEach(
+        rows * half,
+        [=] DYGRAPH_FN(int64_t i) {
+          const int64_t row = i / half, j = i - row * half, k = row * width + j;
+          const double angle = static_cast<double>(place ? place[row] : row % times) * rate[j];
+          y[k] = alpha * x[k] + beta * static_cast<T>(std::sin(angle));
+          y[k + half] = alpha * x[k + half] + beta * static_cast<T>(std::cos(angle));
+        },
+        kCost);
   }
 };
 
 REGISTER_OPERATOR(add_position_encoding, DefineAddPositionEncoding);
-REGISTER_CPU_KERNEL(add_position_encoding, AddPositionEncodingKernel, float, double);
+REGISTER_KERNELS(add_position_encoding, AddPositionEncodingKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -40,7 +40,7 @@ struct AssignKernel {
 };
 
 REGISTER_OPERATOR(assign, DefineAssign);
-REGISTER_CPU_KERNEL(assign, AssignKernel, AllTypes);
+REGISTER_KERNELS(assign, AssignKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,4 @@
-#include "kernels/cast.h"
-#include "op/op_registry.h"
+#include "operators/create/written_list.h"
 
 namespace dygraph {
 namespace {
@@ -61,16 +60,14 @@ void DefineAssignValue(OpDef& op) {
 template <class T>
 struct AssignValueKernel {
   static void Compute(KernelContext& ctx) {
-    T* to = ctx.Out(kOut).mutable_data<T>();
-    VisitValues(ctx.attrs<AssignValueAttrs>(), [to](const auto& list) {
-      for (size_t i = 0; i < list.size(); ++i) to[i] = kernels::Convert<T>(list[i]);
-    });
+    VisitValues(ctx.attrs<AssignValueAttrs>(),
+                [&](const auto& list) { WriteList<T>(ctx, list, &ctx.Out(kOut)); });
   }
 };
 
 REGISTER_OPERATOR(assign_value, DefineAssignValue);
-REGISTER_CPU_KERNEL(assign_value, AssignValueKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float, double);
+REGISTER_KERNELS(assign_value, AssignValueKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float, double);
 
 }  // namespace
 }  // namespace dygraph

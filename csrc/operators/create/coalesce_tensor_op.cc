@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
 
@@ -82,7 +80,7 @@ struct CoalesceTensorKernel {
     int64_t at = 0;
     for (int i = 0; i < ctx.InputCount(kInput); ++i) {
       const Tensor& x = ctx.In(kInput, i);
-      if (a.copy_data && x.numel() > 0) std::memcpy(to + at, x.raw_data(), x.bytes());
+      if (a.copy_data && x.numel() > 0) ctx.device().CopyWithin(to + at, x.raw_data(), x.bytes());
       if (Tensor* out = ctx.OutOrNull(kOutput, i)) out->ShareData(fused.Rows(at, at + x.numel()));
       at += Padded(x.numel(), a.dtype);
     }
@@ -91,7 +89,7 @@ struct CoalesceTensorKernel {
 };
 
 REGISTER_OPERATOR(coalesce_tensor, DefineCoalesceTensor);
-REGISTER_CPU_KERNEL(coalesce_tensor, CoalesceTensorKernel, float, double);
+REGISTER_KERNELS(coalesce_tensor, CoalesceTensorKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,5 @@
-#include <cstring>
-
-#include "op/op_registry.h"
+#include "kernels/loops.h"
+#include "operators/clear.h"
 
 namespace dygraph {
 namespace {
@@ -27,13 +26,13 @@ struct DiagKernel {
     const T* from = diagonal.data<T>();
     T* to = out.mutable_data<T>();
     int64_t n = diagonal.numel();
-    if (n > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
-    for (int64_t i = 0; i < n; ++i) to[i * (n + 1)] = from[i];
+    Clear(&out);
+    kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) { to[i * (n + 1)] = from[i]; });
   }
 };
 
 REGISTER_OPERATOR(diag, DefineDiag);
-REGISTER_CPU_KERNEL(diag, DiagKernel, AllTypes);
+REGISTER_KERNELS(diag, DiagKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -57,8 +57,8 @@ REGISTER_LOD_RULE(diagonal, [](const LoDCall& c) {
   const DiagonalAttrs& a = c.attrs<DiagonalAttrs>();
   return c.IsBehindFirst(a.axis1) && c.IsBehindFirst(a.axis2);
 });
-REGISTER_CPU_KERNEL(diagonal, DiagonalKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_KERNELS(diagonal, DiagonalKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::diagonals

@@ -1,7 +1,6 @@
-#include <cstring>
-
-#include "op/op_registry.h"
+#include "kernels/loops.h"
 #include "op/open_attr.h"
+#include "operators/clear.h"
 
 namespace dygraph {
 namespace {
@@ -42,15 +41,15 @@ struct EyeKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
     T* to = out.mutable_data<T>();
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    Clear(&out);
     int64_t columns = out.dim(1), n = std::min(out.dim(0), columns);
-    for (int64_t i = 0; i < n; ++i) to[i * (columns + 1)] = T(1);
+    kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) { to[i * (columns + 1)] = T(1); });
   }
 };
 
 REGISTER_OPERATOR(eye, DefineEye);
 REGISTER_OPEN_ATTRS(eye, "num_rows", "num_columns");
-REGISTER_CPU_KERNEL(eye, EyeKernel, AllTypes);
+REGISTER_KERNELS(eye, EyeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

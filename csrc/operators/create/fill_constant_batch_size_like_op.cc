@@ -68,7 +68,7 @@ struct FillLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_constant_batch_size_like, DefineFillLike);
-REGISTER_CPU_KERNEL(fill_constant_batch_size_like, FillLikeKernel, AllTypes);
+REGISTER_KERNELS(fill_constant_batch_size_like, FillLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -70,9 +70,10 @@ void DefineFillConstant(OpDef& op) {
           ">>> F.fill_constant(shape=[2, 2], value=7.0, dtype=\"int64\").tolist()\n"
           "[[7, 7], [7, 7]]")
       .Input(kValueTensor, "ValueTensor", "the value, one element", kDispensable)
-      .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64", kDispensable)
+      .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64",
+             kDispensable | kOnHost)
       .Input(kShapeTensorList, "ShapeTensorList", "the sizes, one element each",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&FillConstantAttrs::dtype, "dtype", "element type of Out")
       .Attr(&FillConstantAttrs::shape, "shape", "the sizes")
@@ -92,20 +93,20 @@ struct FillConstantKernel {
   static void Compute(KernelContext& ctx) {
     const FillConstantAttrs& a = ctx.attrs<FillConstantAttrs>();
     Tensor& out = ctx.Out(kOut);
-    T value;
     if (const Tensor* t = ctx.InOrNull(kValueTensor)) {
       ENFORCE(t->numel() == 1, InvalidArgument, "ValueTensor must have one element, got shape ",
               t->dims());
-      kernels::Cast(t->dtype(), t->raw_data(), out.dtype(), &value, 1);
-    } else {
-      value = FillValue<T>(a.value, a.str_value);
+      Tensor value({1}, out.dtype(), ctx.place());
+      kernels::Cast(t->dtype(), t->raw_data(), out.dtype(), value.mutable_raw_data(), 1);
+      const T* v = value.data<T>();
+      return kernels::FillWith(out.mutable_data<T>(), out.numel(), [=] DYGRAPH_FN() { return *v; });
     }
-    kernels::Fill(out.mutable_data<T>(), out.numel(), value);
+    kernels::Fill(out.mutable_data<T>(), out.numel(), FillValue<T>(a.value, a.str_value));
   }
 };
 
 REGISTER_OPERATOR(fill_constant, DefineFillConstant);
-REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, AllTypes);
+REGISTER_KERNELS(fill_constant, FillConstantKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

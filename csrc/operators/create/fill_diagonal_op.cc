@@ -1,6 +1,5 @@
-#include <cstring>
-
-#include "op/op_registry.h"
+#include "kernels/loops.h"
+#include "operators/clear.h"
 
 namespace dygraph {
 namespace {
@@ -57,24 +56,24 @@ struct FillDiagonalKernel {
     Tensor& out = ctx.Out(kOut);
     if (x.numel() == 0) return;
     T* to = out.mutable_data<T>();
-    std::memcpy(to, x.data<T>(), x.bytes());
+    CopyAll(ctx, x, &out);
     const T value = static_cast<T>(NumberFor<T>(a.value));
     if (x.rank() > 2) {
       int64_t step = 0;
       for (int64_t stride : Strides(x.dims())) step += stride;
-      for (int64_t i = 0; i < x.dim(0); ++i) to[i * step] = value;
-      return;
+      return kernels::ForEach(x.dim(0), [=] DYGRAPH_FN(int64_t i) { to[i * step] = value; });
     }
     const int64_t rows = x.dim(0), columns = x.dim(1), height = a.wrap ? columns + 1 : rows;
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t in_square = r % height, column = in_square + a.offset;
+    const int64_t offset = a.offset;
+    kernels::ForEach(rows, [=] DYGRAPH_FN(int64_t r) {
+      const int64_t in_square = r % height, column = in_square + offset;
       if (in_square < columns && column >= 0 && column < columns) to[r * columns + column] = value;
-    }
+    });
   }
 };
 
 REGISTER_OPERATOR(fill_diagonal, DefineFillDiagonal);
-REGISTER_CPU_KERNEL(fill_diagonal, FillDiagonalKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(fill_diagonal, FillDiagonalKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,4 @@
-#include <cstring>
-
+#include "operators/clear.h"
 #include "operators/create/diagonals.h"
 
 namespace dygraph::diagonals {
@@ -60,7 +59,7 @@ struct FillDiagonalTensorKernel {
     const Tensor& x = ctx.In(kX);
     const Diagonals d = Find(ctx.attrs<FillDiagonalTensorAttrs>(), x.dims());
     Tensor& out = ctx.Out(kOut);
-    if (x.numel() > 0) std::memcpy(out.mutable_data<T>(), x.data<T>(), x.bytes());
+    CopyAll(ctx, x, &out);
     if (Numel(d.shape) == 0) return;
     kernels::CopyStrided(d.shape, ctx.In(kY).data<T>(), Strides(d.shape),
                          out.mutable_data<T>() + d.first, d.strides, sizeof(T));
@@ -68,8 +67,8 @@ struct FillDiagonalTensorKernel {
 };
 
 REGISTER_OPERATOR(fill_diagonal_tensor, DefineFillDiagonalTensor);
-REGISTER_CPU_KERNEL(fill_diagonal_tensor, FillDiagonalTensorKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_KERNELS(fill_diagonal_tensor, FillDiagonalTensorKernel, bool, uint8_t, int8_t, int16_t,
+                 int32_t, int64_t, float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::diagonals

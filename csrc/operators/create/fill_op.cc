@@ -1,5 +1,4 @@
-#include "kernels/cast.h"
-#include "op/op_registry.h"
+#include "operators/create/written_list.h"
 
 namespace dygraph {
 namespace {
@@ -41,13 +40,12 @@ void DefineFill(OpDef& op) {
 template <class T>
 struct FillKernel {
   static void Compute(KernelContext& ctx) {
-    T* to = ctx.Out(kOut).mutable_data<T>();
-    for (float v : ctx.attrs<FillAttrs>().value) *to++ = kernels::Convert<T>(v);
+    WriteList<T>(ctx, ctx.attrs<FillAttrs>().value, &ctx.Out(kOut));
   }
 };
 
 REGISTER_OPERATOR(fill, DefineFill);
-REGISTER_CPU_KERNEL(fill, FillKernel, AllTypes);
+REGISTER_KERNELS(fill, FillKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "op/op_registry.h"
+#include "operators/clear.h"
 
 namespace dygraph {
 namespace {
@@ -48,10 +46,6 @@ void DefineFillZerosLike2(OpDef& op) {
       });
 }
 
-void Clear(Tensor* t) {
-  if (t->numel() > 0) std::memset(t->mutable_raw_data(), 0, t->bytes());
-}
-
 template <class>
 struct FillZerosLikeKernel {
   static void Compute(KernelContext& ctx) {
@@ -67,9 +61,9 @@ struct FillZerosLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_zeros_like, DefineFillZerosLike);
-REGISTER_CPU_KERNEL(fill_zeros_like, FillZerosLikeKernel, AllTypes);
+REGISTER_KERNELS(fill_zeros_like, FillZerosLikeKernel, AllTypes);
 REGISTER_OPERATOR(fill_zeros_like2, DefineFillZerosLike2);
-REGISTER_CPU_KERNEL(fill_zeros_like2, FillZerosLikeKernel, AllTypes);
+REGISTER_KERNELS(fill_zeros_like2, FillZerosLikeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

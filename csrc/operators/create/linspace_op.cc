@@ -1,4 +1,5 @@
 #include "kernels/cast.h"
+#include "kernels/loops.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -33,9 +34,9 @@ void DefineLinspace(OpDef& op) {
   op.Comment(
         "Out = Num numbers from Start to Stop, both of them included, at equal distances. "
         "Integers are cut towards 0; Start and Stop are cut first.")
-      .Input(kStart, "Start", "one number")
-      .Input(kStop, "Stop", "one number")
-      .Input(kNum, "Num", "one integer, at least 1")
+      .Input(kStart, "Start", "one number", kOnHost)
+      .Input(kStop, "Stop", "one number", kOnHost)
+      .Input(kNum, "Num", "one integer, at least 1", kOnHost)
       .Output(kOut, "Out", "[Num]")
       .Attr(&LinspaceAttrs::dtype, "dtype", "of Out; unset: of Start")
       .Shape(InferShape)
@@ -47,9 +48,15 @@ void DefineLinspace(OpDef& op) {
 // The number, as the kernel's type holds it.
 template <class T>
 double NumberAs(const Tensor& t) {
-  T value;
-  kernels::Cast(t.dtype(), t.raw_data(), DTypeOf<T>::value, &value, 1);
-  return static_cast<double>(value);
+  return static_cast<double>(VisitDType(t.dtype(), [&](auto tag) -> T {
+    using From = typename decltype(tag)::type;
+    if constexpr (kIsComplex<From>) {
+      THROW(Type, "numbers of ", t.dtype(), " must become complex or bool, got ", DTypeOf<T>::value,
+            ", which drops the imaginary part. Take x.real first");
+    } else {
+      return kernels::Convert<T>(*t.data<From>());
+    }
+  }));
 }
 
 template <class T>
@@ -60,13 +67,16 @@ struct LinspaceKernel {
     T* to = out.mutable_data<T>();
     int64_t n = out.numel();
     double step = n > 1 ? (stop - start) / static_cast<double>(n - 1) : 0;
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(start + step * static_cast<double>(i));
-    if (n > 1) to[n - 1] = static_cast<T>(stop);
+    const T last = static_cast<T>(stop);
+    kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) {
+      const bool ends = i == n - 1 && n > 1;
+      to[i] = ends ? last : static_cast<T>(start + step * static_cast<double>(i));
+    });
   }
 };
 
 REGISTER_OPERATOR(linspace, DefineLinspace);
-REGISTER_CPU_KERNEL(linspace, LinspaceKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(linspace, LinspaceKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/loops.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -59,9 +60,9 @@ void DefineRange(OpDef& op) {
       .Example(
           ">>> F.range(to_variable([1.0]), to_variable([2.0]), to_variable([0.25])).tolist()\n"
           "[1.0, 1.25, 1.5, 1.75]")
-      .Input(kStart, "Start", "one number")
-      .Input(kEnd, "End", "one number")
-      .Input(kStep, "Step", "one number, not 0")
+      .Input(kStart, "Start", "one number", kOnHost)
+      .Input(kEnd, "End", "one number", kOnHost)
+      .Input(kStep, "Step", "one number, not 0", kOnHost)
       .Output(kOut, "Out", "one axis; empty where Step leads away from End")
       .Shape(InferShape)
       .NoGrad();
@@ -75,13 +76,14 @@ struct RangeKernel {
     T* to = out.mutable_data<T>();
     // floats are rounded once
     using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
-    for (int64_t i = 0; i < out.numel(); ++i)
+    kernels::ForEach(out.numel(), [=] DYGRAPH_FN(int64_t i) {
       to[i] = static_cast<T>(static_cast<Wide>(start) + static_cast<Wide>(i) * step);
+    });
   }
 };
 
 REGISTER_OPERATOR(range, DefineRange);
-REGISTER_CPU_KERNEL(range, RangeKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(range, RangeKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -36,7 +36,7 @@ struct TrilIndicesKernel {
 };
 
 REGISTER_OPERATOR(tril_indices, DefineTrilIndices);
-REGISTER_CPU_KERNEL(tril_indices, TrilIndicesKernel, int32_t, int64_t);
+REGISTER_KERNELS(tril_indices, TrilIndicesKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::triangle_indices

@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <cstring>
 
-#include "kernels/parallel.h"
+#include "kernels/loops.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -46,22 +45,21 @@ struct TrilTriuKernel {
     bool lower = a.lower;
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(x.numel() == 0 ? 0 : x.numel() / n, n, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        // columns [first, last) stay
-        int64_t at = r % m + diagonal;
-        int64_t first = lower ? 0 : std::min(std::max<int64_t>(at, 0), n);
-        int64_t last = lower ? std::min(std::max<int64_t>(at + 1, 0), n) : n;
-        std::fill_n(to + r * n, first, T(0));
-        std::memcpy(to + r * n + first, from + r * n + first, (last - first) * sizeof(T));
-        std::fill_n(to + r * n + last, n - last, T(0));
-      }
-    });
+    kernels::ForEachRow(
+        x.numel() == 0 ? 0 : x.numel() / n, n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          // columns [first, last) stay
+          const int64_t at = r % m + diagonal;
+          const int64_t first = lower ? 0 : std::min(std::max<int64_t>(at, 0), n);
+          const int64_t last = lower ? std::min(std::max<int64_t>(at + 1, 0), n) : n;
+          const T* x_row = from + r * n;
+          T* y_row = to + r * n;
+          team.Each(n, [=](int64_t k) { y_row[k] = k >= first && k < last ? x_row[k] : T(0); });
+        });
   }
 };
 
 REGISTER_OPERATOR(tril_triu, DefineTrilTriu);
-REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, AllTypes);
+REGISTER_KERNELS(tril_triu, TrilTriuKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -36,7 +36,7 @@ struct TriuIndicesKernel {
 };
 
 REGISTER_OPERATOR(triu_indices, DefineTriuIndices);
-REGISTER_CPU_KERNEL(triu_indices, TriuIndicesKernel, int32_t, int64_t);
+REGISTER_KERNELS(triu_indices, TriuIndicesKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::triangle_indices

@@ -1,10 +1,8 @@
-#include <cstring>
 #include <vector>
 
-#include "kernels/parallel.h"
-#include "kernels/winograd.h"
-#include "op/kept_form.h"
+#include "kernels/pairs.h"
 #include "operators/conv/conv_geometry.h"
+#include "operators/fused/conv_by_winograd.h"
 #include "operators/fused/fused.h"
 
 namespace dygraph::fused {
@@ -81,27 +79,6 @@ void DefineConv2dFusion(OpDef& op) {
       .NoGrad();
 }
 
-// A filter in the points of Winograd's method, beside it.
-struct FilterPoints : KeptForm::Form {
-  explicit FilterPoints(const Tensor& filter)
-      : Form(kernels::Winograd(filter.dim(1), filter.dim(0)).bytes(), Library::kPlain),
-        winograd(filter.dim(1), filter.dim(0)),
-        room(CPUPlace(), winograd.bytes()) {
-    winograd.Pack(filter.data<float>(), room.as<float>());
-  }
-  const kernels::Winograd winograd;
-  mutable Scratch room;
-};
-
-// Below, the points of an image cost more than its products save.
-constexpr int64_t kLeastChannels = 16;
-bool IsByWinograd(const conv::Geometry& g, const conv::Attrs<2>& a) {
-  for (const window::Axis* axis : {&g.h, &g.w}) {
-    if (axis->kernel != 3 || axis->stride != 1 || axis->dilation != 1) return false;
-  }
-  return g.groups == 1 && !a.channels_last() && g.c >= kLeastChannels && g.out_c >= kLeastChannels;
-}
-
 template <class T>
 struct Conv2dFusionKernel {
   static void Compute(KernelContext& ctx) {
@@ -114,11 +91,12 @@ struct Conv2dFusionKernel {
     const conv::Geometry g = conv::Describe(x.dims(), filter.dims(), of);
     const bool relu = a.activation == "relu";
     if constexpr (std::is_same_v<T, float>) {
-      if (IsByWinograd(g, of)) return ByWinograd(ctx, g, relu);
+      if (ByWinograd(x, filter, bias, residual, ctx.call().kept, g, of, relu, &out)) return;
     }
     Value sums;
+    const Value plain(x.Plain());
     PartCall(ctx, "conv2d")
-        .In(ctx.InValue(kInput))
+        .In(plain)
         .In(ctx.InValue(kFilter))
         .Out(&sums)
         .Attr("strides", a.strides)
@@ -135,52 +113,22 @@ struct Conv2dFusionKernel {
     // Elements of one channel that lie next to each other.
     const bool last = of.channels_last() || out.layout() == Layout::kNHWC;
     const int64_t run = last ? 1 : out.dim(2) * out.dim(3), channels = g.out_c;
-    kernels::ParallelRows(out.numel() / run, 3 * run, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t at = i * run; at < (i + 1) * run; ++at) {
+    kernels::ForEachPair(
+        out.numel() / run, run,
+        [=] DYGRAPH_FN(int64_t i, int64_t j) {
+          const int64_t at = i * run + j;
           T v = from[at];
           if (b) v += b[i % channels];
           if (r) v += r[at];
           y[at] = relu && v <= T(0) ? T(0) : v;
-        }
-      }
-    });
-  }
-
- private:
-  static void ByWinograd(KernelContext& ctx, const conv::Geometry& g, bool relu) {
-    const Tensor& filter = ctx.In(kFilter);
-    const Tensor *bias = ctx.InOrNull(kBias), *residual = ctx.InOrNull(kResidual);
-    Tensor& out = ctx.Out(kOutput);
-    KeptForm* kept = ctx.call().kept;
-    std::shared_ptr<const FilterPoints> points;
-    if (kept) points = std::dynamic_pointer_cast<const FilterPoints>(kept->Find(filter));
-    if (!points || !points->winograd.fits()) {
-      points = std::make_shared<const FilterPoints>(filter);
-      const size_t bytes = points->winograd.bytes();
-      if (kept && KeptForm::MayKeep(filter) && KeptForm::HasRoom(bytes))
-        kept->Keep(filter, points);
-    }
-    const Tensor x = ToLayout(ctx.In(kInput), Layout::kNHWC);
-    const Tensor added = residual ? ToLayout(*residual, Layout::kNHWC) : Tensor();
-    const bool plain = out.layout() == Layout::kPlain;
-    Tensor own;
-    if (plain) own.Allocate(out.dims(), DType::kFloat32, CPUPlace(), Layout::kNHWC);
-    float* y = plain ? own.mutable_data<float>() : out.mutable_data<float>();
-    points->winograd.Run({g.n, g.h.size, g.w.size, g.c, g.out_c, g.h.before, g.w.before, g.h.Out(),
-                          g.w.Out()},
-                         x.data<float>(), points->room.template as<float>(),
-                         bias ? bias->data<float>() : nullptr,
-                         residual ? added.data<float>() : nullptr, relu, y);
-    if (!plain) return;
-    const Tensor turned = ToLayout(own, Layout::kPlain);
-    std::memcpy(out.mutable_data<float>(), turned.data<float>(), turned.bytes());
+        },
+        3);
   }
 };
 
 REGISTER_OPERATOR(conv2d_fusion, DefineConv2dFusion);
 REGISTER_LOD_ALSO(conv2d_fusion, kResidual);
-REGISTER_CPU_KERNEL(conv2d_fusion, Conv2dFusionKernel, float, double);
+REGISTER_KERNELS(conv2d_fusion, Conv2dFusionKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

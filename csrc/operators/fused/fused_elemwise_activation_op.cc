@@ -163,11 +163,11 @@ bool KeepsRows(const LoDCall& c) {
 REGISTER_OPERATOR(fused_elemwise_activation, DefineFusedElemwiseActivation);
 REGISTER_LOD_ALSO(fused_elemwise_activation, kY);
 REGISTER_LOD_RULE(fused_elemwise_activation, KeepsRows);
-REGISTER_CPU_KERNEL(fused_elemwise_activation, FusedElementwiseKernel, float, double);
+REGISTER_KERNELS(fused_elemwise_activation, FusedElementwiseKernel, float, double);
 REGISTER_OPERATOR(fused_elemwise_add_activation, DefineFusedElemwiseAddActivation);
 REGISTER_LOD_ALSO(fused_elemwise_add_activation, kY);
 REGISTER_LOD_RULE(fused_elemwise_add_activation, KeepsRows);
-REGISTER_CPU_KERNEL(fused_elemwise_add_activation, FusedElementwiseKernel, float, double);
+REGISTER_KERNELS(fused_elemwise_add_activation, FusedElementwiseKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

@@ -150,9 +150,9 @@ struct FusedEmbeddingSeqPoolGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(fused_embedding_seq_pool, DefineFusedEmbeddingSeqPool);
-REGISTER_CPU_KERNEL(fused_embedding_seq_pool, FusedEmbeddingSeqPoolKernel, float, double);
+REGISTER_KERNELS(fused_embedding_seq_pool, FusedEmbeddingSeqPoolKernel, float, double);
 REGISTER_OPERATOR(fused_embedding_seq_pool_grad, grad::DefineFusedEmbeddingSeqPoolGrad);
-REGISTER_CPU_KERNEL(fused_embedding_seq_pool_grad, grad::FusedEmbeddingSeqPoolGradKernel, float,
+REGISTER_KERNELS(fused_embedding_seq_pool_grad, grad::FusedEmbeddingSeqPoolGradKernel, float,
                     double);
 
 }  // namespace

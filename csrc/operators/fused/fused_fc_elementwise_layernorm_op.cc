@@ -88,7 +88,7 @@ struct FusedFcElementwiseLayernormKernel {
 
 REGISTER_OPERATOR(fused_fc_elementwise_layernorm, DefineFusedFcElementwiseLayernorm);
 REGISTER_LOD_RULE(fused_fc_elementwise_layernorm, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fused_fc_elementwise_layernorm, FusedFcElementwiseLayernormKernel, float,
+REGISTER_KERNELS(fused_fc_elementwise_layernorm, FusedFcElementwiseLayernormKernel, float,
                     double);
 
 }  // namespace

@@ -89,7 +89,7 @@ struct FusionGruKernel {
 };
 
 REGISTER_OPERATOR(fusion_gru, DefineFusionGru);
-REGISTER_CPU_KERNEL(fusion_gru, FusionGruKernel, float, double);
+REGISTER_KERNELS(fusion_gru, FusionGruKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

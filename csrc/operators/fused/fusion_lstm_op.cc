@@ -99,7 +99,7 @@ struct FusionLstmKernel {
 };
 
 REGISTER_OPERATOR(fusion_lstm, DefineFusionLstm);
-REGISTER_CPU_KERNEL(fusion_lstm, FusionLstmKernel, float, double);
+REGISTER_KERNELS(fusion_lstm, FusionLstmKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

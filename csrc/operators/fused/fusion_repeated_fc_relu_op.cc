@@ -78,7 +78,7 @@ struct FusionRepeatedFcReluKernel {
 };
 
 REGISTER_OPERATOR(fusion_repeated_fc_relu, DefineFusionRepeatedFcRelu);
-REGISTER_CPU_KERNEL(fusion_repeated_fc_relu, FusionRepeatedFcReluKernel, float, double);
+REGISTER_KERNELS(fusion_repeated_fc_relu, FusionRepeatedFcReluKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

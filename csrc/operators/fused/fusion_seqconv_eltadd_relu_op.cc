@@ -74,7 +74,7 @@ struct FusionSeqconvEltaddReluKernel {
 };
 
 REGISTER_OPERATOR(fusion_seqconv_eltadd_relu, DefineFusionSeqconvEltaddRelu);
-REGISTER_CPU_KERNEL(fusion_seqconv_eltadd_relu, FusionSeqconvEltaddReluKernel, float, double);
+REGISTER_KERNELS(fusion_seqconv_eltadd_relu, FusionSeqconvEltaddReluKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

@@ -80,7 +80,7 @@ struct FusionSeqexpandConcatFcKernel {
 };
 
 REGISTER_OPERATOR(fusion_seqexpand_concat_fc, DefineFusionSeqexpandConcatFc);
-REGISTER_CPU_KERNEL(fusion_seqexpand_concat_fc, FusionSeqexpandConcatFcKernel, float, double);
+REGISTER_KERNELS(fusion_seqexpand_concat_fc, FusionSeqexpandConcatFcKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

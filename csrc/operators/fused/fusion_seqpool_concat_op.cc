@@ -21,7 +21,7 @@ struct FusionSeqpoolConcatKernel {
 };
 
 REGISTER_OPERATOR(fusion_seqpool_concat, DefineFusionSeqpoolConcat);
-REGISTER_CPU_KERNEL(fusion_seqpool_concat, FusionSeqpoolConcatKernel, float, double);
+REGISTER_KERNELS(fusion_seqpool_concat, FusionSeqpoolConcatKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

@@ -38,7 +38,7 @@ struct FusionSeqpoolCvmConcatKernel {
 };
 
 REGISTER_OPERATOR(fusion_seqpool_cvm_concat, DefineFusionSeqpoolCvmConcat);
-REGISTER_CPU_KERNEL(fusion_seqpool_cvm_concat, FusionSeqpoolCvmConcatKernel, float, double);
+REGISTER_KERNELS(fusion_seqpool_cvm_concat, FusionSeqpoolCvmConcatKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

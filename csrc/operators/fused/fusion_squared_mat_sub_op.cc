@@ -63,7 +63,7 @@ bool IsOut(const LoDCall& c) { return c.out_slot == kOut; }
 
 REGISTER_OPERATOR(fusion_squared_mat_sub, DefineFusionSquaredMatSub);
 REGISTER_LOD_RULE(fusion_squared_mat_sub, IsOut);
-REGISTER_CPU_KERNEL(fusion_squared_mat_sub, FusionSquaredMatSubKernel, float, double);
+REGISTER_KERNELS(fusion_squared_mat_sub, FusionSquaredMatSubKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

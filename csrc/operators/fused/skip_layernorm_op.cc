@@ -52,7 +52,7 @@ struct SkipLayernormKernel {
 };
 
 REGISTER_OPERATOR(skip_layernorm, DefineSkipLayernorm);
-REGISTER_CPU_KERNEL(skip_layernorm, SkipLayernormKernel, float, double);
+REGISTER_KERNELS(skip_layernorm, SkipLayernormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::fused

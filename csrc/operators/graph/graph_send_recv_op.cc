@@ -31,7 +31,7 @@ void DefineGraphSendRecv(OpDef& op) {
       .Input(kX, "X", "[nodes, ...]")
       .Input(kSrcIndex, "Src_index", "[edges], int32 or int64: where each begins")
       .Input(kDstIndex, "Dst_index", "[edges], int32 or int64: where each ends")
-      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable)
+      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable | kOnHost)
       .Output(kOut, "Out", "[out_size, ...]")
       .Output(kDstCount, "Dst_count", "[out_size], int32: the edges that end there", kIntermediate)
       .Attr(&GraphSendRecvAttrs::reduce_op, "reduce_op", "SUM, MEAN, MAX or MIN",
@@ -53,28 +53,33 @@ void DefineGraphSendRecv(OpDef& op) {
       });
 }
 
+// The rows of X where edges begin.
+template <class T>
+struct SentRows {
+  const T* x;
+  const int64_t* begins;
+  int64_t width;
+  DYGRAPH_INLINE T At(int64_t e, int64_t j) const { return x[begins[e] * width + j]; }
+  const T* Row(int64_t e, T*) const { return x + begins[e] * width; }
+};
+
 template <class T>
 struct GraphSendRecvKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     Tensor &out = ctx.Out(kOut), *counts = ctx.OutOrNull(kDstCount);
     const int64_t width = Numel(x.dims(), 1, x.rank());
-    const indexing::IndexList src = Nodes(ctx.In(kSrcIndex), "Src_index", x.dim(0));
-    const indexing::IndexList dst = Nodes(ctx.In(kDstIndex), "Dst_index", out.dim(0));
-    const Arrivals arrivals(dst.data, dst.size, out.dim(0));
-    const T* from = x.data<T>();
-    const int64_t* begins = src.data;
-    PoolRows<T>(
-        PoolOf(ctx.attrs<GraphSendRecvAttrs>().reduce_op), arrivals, width,
-        [=](int64_t e, T*) { return from + begins[e] * width; }, out.mutable_data<T>());
-    if (!counts) return;
-    int32_t* to = counts->mutable_data<int32_t>();
-    for (int64_t i = 0; i < arrivals.nodes(); ++i) to[i] = static_cast<int32_t>(arrivals.Count(i));
+    const indexing::IndexList src = Nodes(ctx, kSrcIndex, x.dim(0));
+    const indexing::IndexList dst = Nodes(ctx, kDstIndex, out.dim(0));
+    const Arrivals arrivals(dst, out.dim(0));
+    PoolRows<T>(PoolOf(ctx.attrs<GraphSendRecvAttrs>().reduce_op), arrivals, width,
+                SentRows<T>{x.data<T>(), src.data, width}, out.mutable_data<T>());
+    if (counts) CountArrivals(arrivals, counts->mutable_data<int32_t>());
   }
 };
 
 REGISTER_OPERATOR(graph_send_recv, DefineGraphSendRecv);
-REGISTER_CPU_KERNEL(graph_send_recv, GraphSendRecvKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(graph_send_recv, GraphSendRecvKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::graph

@@ -39,7 +39,7 @@ void DefineGraphSendUeRecv(OpDef& op) {
       .Input(kY, "Y", "[edges, ...], as many axes as X")
       .Input(kSrcIndex, "Src_index", "[edges], int32 or int64: where each begins")
       .Input(kDstIndex, "Dst_index", "[edges], int32 or int64: where each ends")
-      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable)
+      .Input(kOutSize, "Out_size", "one integer, in place of out_size", kDispensable | kOnHost)
       .Output(kOut, "Out", "[out_size, ...]")
       .Output(kDstCount, "Dst_count", "[out_size], int32: the edges that end there", kIntermediate)
       .Attr(&GraphSendUeRecvAttrs::message_op, "message_op", "ADD or MUL", OneOf({"ADD", "MUL"}))
@@ -70,25 +70,20 @@ struct GraphSendUeRecvKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Tensor &out = ctx.Out(kOut), *counts = ctx.OutOrNull(kDstCount);
     const Combined combined(x.dims(), y.dims(), a.message_op);
-    const indexing::IndexList src = Nodes(ctx.In(kSrcIndex), "Src_index", x.dim(0));
-    const indexing::IndexList dst = Nodes(ctx.In(kDstIndex), "Dst_index", out.dim(0));
-    const Arrivals arrivals(dst.data, dst.size, out.dim(0));
-    const T *xs = x.data<T>(), *ys = y.data<T>();
-    PoolRows<T>(
-        PoolOf(a.reduce_op), arrivals, combined.width,
-        [&](int64_t e, T* room) {
-          combined.Row(xs + src.data[e] * combined.x_width, ys + e * combined.y_width, room);
-          return room;
-        },
-        out.mutable_data<T>());
-    if (!counts) return;
-    int32_t* to = counts->mutable_data<int32_t>();
-    for (int64_t i = 0; i < arrivals.nodes(); ++i) to[i] = static_cast<int32_t>(arrivals.Count(i));
+    const indexing::IndexList src = Nodes(ctx, kSrcIndex, x.dim(0));
+    const indexing::IndexList dst = Nodes(ctx, kDstIndex, out.dim(0));
+    const Arrivals arrivals(dst, out.dim(0));
+    const PlacedList<int64_t> x_at(ctx, combined.x_at), y_at(ctx, combined.y_at);
+    const CombinedRows<T> rows{
+        x.data<T>(), y.data<T>(),      src.data,         nullptr,        x_at.data(),
+        y_at.data(), combined.x_width, combined.y_width, combined.width, combined.multiplies};
+    PoolRows<T>(PoolOf(a.reduce_op), arrivals, combined.width, rows, out.mutable_data<T>());
+    if (counts) CountArrivals(arrivals, counts->mutable_data<int32_t>());
   }
 };
 
 REGISTER_OPERATOR(graph_send_ue_recv, DefineGraphSendUeRecv);
-REGISTER_CPU_KERNEL(graph_send_ue_recv, GraphSendUeRecvKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(graph_send_ue_recv, GraphSendUeRecvKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::graph

@@ -52,20 +52,18 @@ struct GraphSendUvKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const Combined combined(x.dims(), y.dims(), ctx.attrs<GraphSendUvAttrs>().message_op);
-    const indexing::IndexList src = Nodes(ctx.In(kSrcIndex), "src_index", x.dim(0));
-    const indexing::IndexList dst = Nodes(ctx.In(kDstIndex), "dst_index", y.dim(0));
-    const T *xs = x.data<T>(), *ys = y.data<T>();
-    T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(src.size, combined.width, [&](int64_t begin, int64_t end) {
-      for (int64_t e = begin; e < end; ++e)
-        combined.Row(xs + src.data[e] * combined.x_width, ys + dst.data[e] * combined.y_width,
-                     to + e * combined.width);
-    });
+    const indexing::IndexList src = Nodes(ctx, kSrcIndex, x.dim(0));
+    const indexing::IndexList dst = Nodes(ctx, kDstIndex, y.dim(0));
+    const PlacedList<int64_t> x_at(ctx, combined.x_at), y_at(ctx, combined.y_at);
+    const CombinedRows<T> rows{
+        x.data<T>(), y.data<T>(),      src.data,         dst.data,       x_at.data(),
+        y_at.data(), combined.x_width, combined.y_width, combined.width, combined.multiplies};
+    WriteRows(src.size, combined.width, rows, ctx.Out(kOut).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(graph_send_uv, DefineGraphSendUv);
-REGISTER_CPU_KERNEL(graph_send_uv, GraphSendUvKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(graph_send_uv, GraphSendUvKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::graph

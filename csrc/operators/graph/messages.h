@@ -2,68 +2,10 @@
 // nodes of a graph, and what a node makes of those that arrive.
 #pragma once
 
-#include "operators/index/indexing.h"
+#include "op/placed_list.h"
+#include "operators/graph/arrivals.h"
 
 namespace dygraph::graph {
-
-enum class Pool { kSum, kMean, kMost, kLeast };
-
-inline Pool PoolOf(const std::string& name) {
-  if (name == "SUM") return Pool::kSum;
-  if (name == "MEAN") return Pool::kMean;
-  return name == "MAX" ? Pool::kMost : Pool::kLeast;
-}
-inline bool IsExtreme(Pool pool) { return pool == Pool::kMost || pool == Pool::kLeast; }
-
-// Edges by the node where they end; those of one node in their order.
-struct Arrivals {
-  std::vector<int64_t> begin, edges;  // of node i: edges[begin[i]], ..., edges[begin[i + 1] - 1]
-
-  Arrivals(const int64_t* ends, int64_t count, int64_t nodes) : begin(nodes + 1), edges(count) {
-    for (int64_t e = 0; e < count; ++e) ++begin[ends[e] + 1];
-    for (int64_t i = 0; i < nodes; ++i) begin[i + 1] += begin[i];
-    std::vector<int64_t> next(begin.begin(), begin.end() - 1);
-    for (int64_t e = 0; e < count; ++e) edges[next[ends[e]]++] = e;
-  }
-  int64_t nodes() const { return static_cast<int64_t>(begin.size()) - 1; }
-  int64_t Count(int64_t node) const { return begin[node + 1] - begin[node]; }
-};
-
-// to[i] = the rows of `width` elements that arrive at node i, pooled; 0 where none does. row(e,
-// room) gives the row of edge e, which may lie in `room`. A NaN wins over numbers.
-template <class T, class Row>
-void PoolRows(Pool pool, const Arrivals& arrivals, int64_t width, const Row& row, T* to) {
-  const int64_t nodes = arrivals.nodes();
-  const int64_t edges = static_cast<int64_t>(arrivals.edges.size());
-  const int64_t cost = width * (1 + edges / std::max<int64_t>(nodes, 1));
-  kernels::ParallelRows(nodes, cost, [&](int64_t begin, int64_t end) {
-    std::vector<T> room(static_cast<size_t>(width));
-    for (int64_t i = begin; i < end; ++i) {
-      T* out = to + i * width;
-      const int64_t count = arrivals.Count(i);
-      if (count == 0) {
-        std::fill_n(out, width, T(0));
-        continue;
-      }
-      const int64_t* edge = arrivals.edges.data() + arrivals.begin[i];
-      std::copy_n(row(edge[0], room.data()), width, out);
-      for (int64_t k = 1; k < count; ++k) {
-        const T* in = row(edge[k], room.data());
-        if (pool == Pool::kMost) {
-          for (int64_t j = 0; j < width; ++j)
-            out[j] = in[j] > out[j] || in[j] != in[j] ? in[j] : out[j];
-        } else if (pool == Pool::kLeast) {
-          for (int64_t j = 0; j < width; ++j)
-            out[j] = in[j] < out[j] || in[j] != in[j] ? in[j] : out[j];
-        } else {
-          for (int64_t j = 0; j < width; ++j) out[j] += in[j];
-        }
-      }
-      if (pool != Pool::kMean) continue;
-      for (int64_t j = 0; j < width; ++j) out[j] /= static_cast<T>(count);
-    }
-  });
-}
 
 // [n] or [n, 1].
 inline bool IsOneAxis(const Dims& d) {
@@ -79,8 +21,8 @@ inline void CheckEnds(InferContext& ctx, int source, int target) {
 }
 
 // Numbers of nodes, each in [0, nodes).
-inline indexing::IndexList Nodes(const Tensor& t, const char* slot, int64_t nodes) {
-  return indexing::CheckedIndices(t, slot, nodes, "the nodes", false);
+inline indexing::IndexList Nodes(KernelContext& ctx, int slot, int64_t nodes) {
+  return indexing::CheckedIndices(ctx, slot, nodes, "the nodes", false);
 }
 
 // The rows of Out: out_size, given as a tensor or an attribute, or as many as X has.
@@ -134,20 +76,35 @@ struct Combined {
     }
     return places;
   }
-  template <class T>
-  void Row(const T* x, const T* y, T* to) const {
-    if (x_at.empty() && y_at.empty()) {
-      if (multiplies) {
-        for (int64_t j = 0; j < width; ++j) to[j] = x[j] * y[j];
-      } else {
-        for (int64_t j = 0; j < width; ++j) to[j] = x[j] + y[j];
-      }
-      return;
+};
+
+// The rows that edges make of rows of X and of Y: X[x_rows[e]] with Y[y_rows[e]], or with Y[e]
+// where that is null.
+template <class T>
+struct CombinedRows {
+  const T *x, *y;
+  const int64_t *x_rows, *y_rows, *x_at, *y_at;
+  int64_t x_width, y_width, width;
+  bool multiplies;
+
+  DYGRAPH_INLINE const T* XRow(int64_t e) const { return x + x_rows[e] * x_width; }
+  DYGRAPH_INLINE const T* YRow(int64_t e) const { return y + (y_rows ? y_rows[e] : e) * y_width; }
+  DYGRAPH_INLINE T At(int64_t e, int64_t j) const {
+    const T a = XRow(e)[x_at ? x_at[j] : j], b = YRow(e)[y_at ? y_at[j] : j];
+    return multiplies ? a * b : a + b;
+  }
+  const T* Row(int64_t e, T* room) const {
+    if (x_at || y_at) {
+      for (int64_t j = 0; j < width; ++j) room[j] = At(e, j);
+      return room;
     }
-    for (int64_t j = 0; j < width; ++j) {
-      const T a = x[x_at.empty() ? j : x_at[j]], b = y[y_at.empty() ? j : y_at[j]];
-      to[j] = multiplies ? a * b : a + b;
+    const T *a = XRow(e), *b = YRow(e);
+    if (multiplies) {
+      for (int64_t j = 0; j < width; ++j) room[j] = a[j] * b[j];
+    } else {
+      for (int64_t j = 0; j < width; ++j) room[j] = a[j] + b[j];
     }
+    return room;
   }
 };
 

@@ -10,8 +10,9 @@ struct SegmentPoolAttrs {
   std::string pooltype = "SUM";
 };
 
-// Checks the shapes; gives the number of rows of Out, -1 where unknown.
-int64_t CheckShapes(InferContext& ctx, int x_slot, int ids_slot, int rows_slot) {
+// Checks the shapes; gives the number of rows of Out, -1 where it is unknown, or would have to be
+// brought from a device and is not `needed`.
+int64_t CheckShapes(InferContext& ctx, int x_slot, int ids_slot, int rows_slot, bool needed) {
   const Dims &x = ctx.dims(x_slot), &ids = ctx.dims(ids_slot);
   ENFORCE(!x.empty(), InvalidArgument, "X must have rows, got shape []");
   ENFORCE(IsOneAxis(ids) && (ids[0] == x[0] || !BothKnown(ids[0], x[0])), InvalidArgument,
@@ -23,8 +24,10 @@ int64_t CheckShapes(InferContext& ctx, int x_slot, int ids_slot, int rows_slot) 
             given.values[0]);
     return given.known ? given.values[0] : -1;
   }
-  const Tensor& values = ctx.value(ids_slot).tensor();
-  if (!ctx.runtime() || !values.has_data()) return -1;
+  const Tensor& given = ctx.value(ids_slot).tensor();
+  const bool on_host = given.place() == CPUPlace();
+  if (!ctx.runtime() || !given.has_data() || !(on_host || needed)) return -1;
+  const Tensor values = on_host ? given : CopyTo(given, CPUPlace());
   int64_t rows = 0;
   VisitIndices(values, "SegmentIds", [&](auto* v) {
     for (int64_t i = 0; i < values.numel(); ++i) {
@@ -52,13 +55,13 @@ void DefineSegmentPool(OpDef& op) {
           "([[3.0], [0.0], [5.0]], [[2.0], [0.0], [5.0]])")
       .Input(kX, "X", "[n, ...]")
       .Input(kSegmentIds, "SegmentIds", "[n], int32 or int64, in any order")
-      .Input(kRows, "Rows", "integers, the first of them the rows of Out", kDispensable)
+      .Input(kRows, "Rows", "integers, the first of them the rows of Out", kDispensable | kOnHost)
       .Output(kOut, "Out", "[rows, ...]: without Rows as many as the greatest number + 1")
       .Output(kSummedIds, "SummedIds", "[rows, 1]: the rows of X in each", kIntermediate)
       .Attr(&SegmentPoolAttrs::pooltype, "pooltype", "SUM, MEAN, MAX or MIN",
             OneOf({"SUM", "MEAN", "MAX", "MIN"}))
       .Shape([](InferContext& ctx) {
-        const int64_t rows = CheckShapes(ctx, kX, kSegmentIds, kRows);
+        const int64_t rows = CheckShapes(ctx, kX, kSegmentIds, kRows, true);
         ctx.SetOutput(kOut, WithRows(ctx.dims(kX), rows), ctx.dtype(kX));
         ctx.SetOutput(kSummedIds, {rows, 1}, ctx.dtype(kX));
       })
@@ -75,37 +78,47 @@ void DefineSegmentPool(OpDef& op) {
 }
 
 template <class T>
+struct PlainRows {
+  const T* x;
+  int64_t width;
+  DYGRAPH_INLINE T At(int64_t e, int64_t j) const { return x[e * width + j]; }
+  const T* Row(int64_t e, T*) const { return x + e * width; }
+};
+
+template <class T>
 struct SegmentPoolKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     Tensor &out = ctx.Out(kOut), *counts = ctx.OutOrNull(kSummedIds);
     const int64_t width = Numel(x.dims(), 1, x.rank());
-    const indexing::IndexList ids = Nodes(ctx.In(kSegmentIds), "SegmentIds", out.dim(0));
-    const Arrivals arrivals(ids.data, ids.size, out.dim(0));
-    const T* from = x.data<T>();
-    PoolRows<T>(
-        PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), arrivals, width,
-        [=](int64_t e, T*) { return from + e * width; }, out.mutable_data<T>());
-    if (!counts) return;
-    T* to = counts->mutable_data<T>();
-    for (int64_t i = 0; i < arrivals.nodes(); ++i) to[i] = static_cast<T>(arrivals.Count(i));
+    const indexing::IndexList ids = Nodes(ctx, kSegmentIds, out.dim(0));
+    const Arrivals arrivals(ids, out.dim(0));
+    PoolRows<T>(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), arrivals, width,
+                PlainRows<T>{x.data<T>(), width}, out.mutable_data<T>());
+    if (counts) CountArrivals(arrivals, counts->mutable_data<T>());
   }
 };
 
-// What the gradient of a row of X is of that of its segment: a share, or all or nothing.
+// What the gradient of a row of X is of that of its segment: a share, or all or nothing. Row i
+// takes its elements from row i of `of`, or from that of its segment.
 template <class T>
 struct Shares {
   Pool pool;
-  std::vector<int64_t> counts;
-  const T *x = nullptr, *best = nullptr;
+  const int64_t* segments;
+  const T *counts = nullptr, *x = nullptr, *best = nullptr, *of;
   int64_t width;
+  bool by_segment;
 
-  Shares(Pool pool, const indexing::IndexList& ids, int64_t rows, int64_t width, const Tensor& x_in,
-         const Tensor* out)
-      : pool(pool), width(width) {
+  Shares(Pool pool, const indexing::IndexList& ids, int64_t rows, Tensor* room, const Tensor& x_in,
+         const Tensor* out, const T* of, bool by_segment)
+      : pool(pool),
+        segments(ids.data),
+        of(of),
+        width(Numel(x_in.dims(), 1, x_in.rank())),
+        by_segment(by_segment) {
     if (pool == Pool::kMean) {
-      counts.resize(static_cast<size_t>(rows));
-      for (int64_t i = 0; i < ids.size; ++i) ++counts[ids.data[i]];
+      CountArrivals(Arrivals(ids, rows), room->mutable_data<T>());
+      counts = room->data<T>();
     }
     if (!IsExtreme(pool)) return;
     ENFORCE(out && out->dims() == WithRows(x_in.dims(), rows), InvalidArgument,
@@ -113,17 +126,24 @@ struct Shares {
     x = x_in.data<T>();
     best = out->data<T>();
   }
-  // to[j] = of[j] as far as element j of row i in segment s has a share.
-  void Take(int64_t i, int64_t s, const T* of, T* to) const {
-    if (pool == Pool::kSum) {
-      std::copy_n(of, width, to);
-    } else if (pool == Pool::kMean) {
-      for (int64_t j = 0; j < width; ++j) to[j] = of[j] / static_cast<T>(counts[s]);
+  DYGRAPH_INLINE T At(int64_t i, int64_t j) const {
+    const int64_t s = segments[i];
+    const T whole = of[(by_segment ? s : i) * width + j];
+    if (pool == Pool::kSum) return whole;
+    if (pool == Pool::kMean) return whole / counts[s];
+    const T v = x[i * width + j], b = best[s * width + j];
+    return v == b || (v != v && b != b) ? whole : T(0);
+  }
+  const T* Row(int64_t i, T* room) const {
+    const int64_t s = segments[i];
+    const T* whole = of + (by_segment ? s : i) * width;
+    if (pool == Pool::kSum) return whole;
+    if (pool == Pool::kMean) {
+      for (int64_t j = 0; j < width; ++j) room[j] = whole[j] / counts[s];
     } else {
-      const T *v = x + i * width, *b = best + s * width;
-      for (int64_t j = 0; j < width; ++j)
-        to[j] = v[j] == b[j] || (v[j] != v[j] && b[j] != b[j]) ? of[j] : T(0);
+      for (int64_t j = 0; j < width; ++j) room[j] = At(i, j);
     }
+    return room;
   }
 };
 
@@ -134,13 +154,13 @@ void DefineSegmentPoolGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD of a row's segment, times what the row counts in it.")
       .Input(kX, "X", "its shape, for MAX and MIN its values")
       .Input(kSegmentIds, "SegmentIds", "as in the forward call")
-      .Input(kRows, "Rows", "as in the forward call", kDispensable)
+      .Input(kRows, "Rows", "as in the forward call", kDispensable | kOnHost)
       .Input(kOut, "Out", "result of the forward call, for MAX and MIN", kDispensable)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("segment_pool")
       .Shape([](InferContext& ctx) {
-        CheckShapes(ctx, kX, kSegmentIds, kRows);
+        CheckShapes(ctx, kX, kSegmentIds, kRows, false);
         ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kOutGrad));
       })
       .KernelDTypeOf(kOutGrad)
@@ -162,15 +182,11 @@ struct SegmentPoolGradKernel {
     const int64_t rows = g.dim(0), width = Numel(x.dims(), 1, x.rank());
     ENFORCE(g.dims() == WithRows(x.dims(), rows), InvalidArgument,
             "Out@GRAD must have the axes of X ", x.dims(), " behind the first, got ", g.dims());
-    const indexing::IndexList ids = Nodes(ctx.In(kSegmentIds), "SegmentIds", rows);
-    const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, width, x,
-                           ctx.InOrNull(kOut));
-    const T* from = g.data<T>();
-    T* to = ctx.Out(kXGrad).mutable_data<T>();
-    kernels::ParallelRows(ids.size, width, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        shares.Take(i, ids.data[i], from + ids.data[i] * width, to + i * width);
-    });
+    const indexing::IndexList ids = Nodes(ctx, kSegmentIds, rows);
+    Tensor counts({rows}, DTypeOf<T>::value, ctx.place());
+    const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, &counts, x,
+                           ctx.InOrNull(kOut), g.data<T>(), true);
+    WriteRows(ids.size, width, shares, ctx.Out(kXGrad).mutable_data<T>());
   }
 };
 }  // namespace grad
@@ -185,14 +201,14 @@ void DefineSegmentPoolGradGrad(OpDef& op) {
         "it.")
       .Input(kX, "X", "its shape, for MAX and MIN its values")
       .Input(kSegmentIds, "SegmentIds", "as in the forward call")
-      .Input(kRows, "Rows", "as in the forward call", kDispensable)
+      .Input(kRows, "Rows", "as in the forward call", kDispensable | kOnHost)
       .Input(kOut, "Out", "result of the forward call, for MAX and MIN", kDispensable)
       .Input(kOutGrad, "Out@GRAD", "its shape", kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("segment_pool")
       .Shape([](InferContext& ctx) {
-        CheckShapes(ctx, kX, kSegmentIds, kRows);
+        CheckShapes(ctx, kX, kSegmentIds, kRows, false);
         ctx.SetOutput(kOutGradGrad, ctx.dims(kOutGrad), ctx.dtype(kXGradGrad));
       })
       .KernelDTypeOf(kXGradGrad)
@@ -217,28 +233,22 @@ struct SegmentPoolGradGradKernel {
             x.dims(), ", got ", v.dims());
     ENFORCE(out.dims() == WithRows(x.dims(), rows), InvalidArgument,
             "Out@GRAD must have the axes of X ", x.dims(), " behind the first, got ", out.dims());
-    const indexing::IndexList ids = Nodes(ctx.In(kSegmentIds), "SegmentIds", rows);
-    const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, width, x,
-                           ctx.InOrNull(kOut));
-    const T* from = v.data<T>();
-    const Arrivals arrivals(ids.data, ids.size, rows);
-    PoolRows<T>(
-        Pool::kSum, arrivals, width,
-        [&](int64_t i, T* room) {
-          shares.Take(i, ids.data[i], from + i * width, room);
-          return room;
-        },
-        out.mutable_data<T>());
+    const indexing::IndexList ids = Nodes(ctx, kSegmentIds, rows);
+    const Arrivals arrivals(ids, rows);
+    Tensor counts({rows}, DTypeOf<T>::value, ctx.place());
+    const Shares<T> shares(PoolOf(ctx.attrs<SegmentPoolAttrs>().pooltype), ids, rows, &counts, x,
+                           ctx.InOrNull(kOut), v.data<T>(), false);
+    PoolRows<T>(Pool::kSum, arrivals, width, shares, out.mutable_data<T>());
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(segment_pool, DefineSegmentPool);
-REGISTER_CPU_KERNEL(segment_pool, SegmentPoolKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(segment_pool, SegmentPoolKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(segment_pool_grad, grad::DefineSegmentPoolGrad);
-REGISTER_CPU_KERNEL(segment_pool_grad, grad::SegmentPoolGradKernel, float, double);
+REGISTER_KERNELS(segment_pool_grad, grad::SegmentPoolGradKernel, float, double);
 REGISTER_OPERATOR(segment_pool_grad_grad, grad_grad::DefineSegmentPoolGradGrad);
-REGISTER_CPU_KERNEL(segment_pool_grad_grad, grad_grad::SegmentPoolGradGradKernel, float, double);
+REGISTER_KERNELS(segment_pool_grad_grad, grad_grad::SegmentPoolGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::graph

@@ -4,25 +4,9 @@
 
 #include "kernels/along.h"
 #include "kernels/strided_copy.h"
-#include "operators/index/indexing.h"
+#include "operators/index/along_shape.h"
 
 namespace dygraph::indexing {
-
-// The shape that `index` addresses: its size along the axis; along the others that of x where an
-// index of 1 repeats, or a smaller one, which stands for the leading part of x.
-inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_name) {
-  ENFORCE(index.rank() == x.rank(), InvalidArgument, "Index must have as many axes as ", x_name,
-          " ", x, ", got ", index);
-  Dims shape = index;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i == axis) continue;
-    if (index[i] == 1) shape[i] = x[i];
-    if (!BothKnown(x[i], index[i])) continue;
-    ENFORCE(shape[i] <= x[i], InvalidArgument, "Index must have the sizes of ", x_name, " ", x,
-            ", or smaller ones, but along axis ", axis, ", got ", index);
-  }
-  return shape;
-}
 
 // Index errors name the first number outside.
 inline void RequireInside(const Tensor& index, const Dims& x, int axis, const char* x_name) {
@@ -58,14 +42,6 @@ inline Tensor RepeatedIndex(const Tensor& index, const Dims& shape) {
   return full;
 }
 
-// Whether `shape`, what an index addresses, is a part of x but along the axis.
-inline bool IsPart(const Dims& shape, const Dims& x, int axis) {
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != axis && shape[i] != x[i]) return true;
-  }
-  return false;
-}
-
 // The positions in x that a full index, which RequireInside has passed, addresses.
 inline std::vector<int64_t> PositionsAlong(const Tensor& index, const Dims& x, int axis) {
   const Dims strides = Strides(x), shape = index.dims();
@@ -88,8 +64,10 @@ inline std::vector<int64_t> PositionsAlong(const Tensor& index, const Dims& x, i
   return at;
 }
 
-inline void TakeAlong(const Tensor& x, const Tensor& index, int axis, const char* x_name,
-                      Tensor* out) {
+// out = the elements of input `x_slot` that input `index_slot` addresses.
+inline void TakeAlong(KernelContext& ctx, int x_slot, int index_slot, int axis, Tensor* out) {
+  const Tensor &x = ctx.In(x_slot), &index = ctx.In(index_slot);
+  const char* x_name = ctx.call().op->inputs[x_slot].name.c_str();
   Tensor full = RepeatedIndex(index, AlongDims(x.dims(), index.dims(), axis, x_name));
   if (IsPart(full.dims(), x.dims(), axis)) {
     RequireInside(index, x.dims(), axis, x_name);
@@ -104,13 +82,15 @@ inline void TakeAlong(const Tensor& x, const Tensor& index, int axis, const char
   if (!inside) RequireInside(index, x.dims(), axis, x_name);
 }
 
-// out = 0, and then g is added where index took it from.
+// out = 0, and then input `grad_slot` is added where input `index_slot` took it from, which is the
+// forward call's `x_slot`.
 template <class T>
-void AddAlong(const Tensor& g, const Tensor& index, int axis, const char* x_name, Tensor* out) {
+void AddAlong(KernelContext& ctx, int x_slot, int index_slot, int grad_slot, int axis,
+              Tensor* out) {
+  const Tensor &index = ctx.In(index_slot), &g = ctx.In(grad_slot);
+  const char* x_name = ctx.call().op->inputs[x_slot].name.c_str();
   const Dims& x = out->dims();
-  Dims shape = AlongDims(x, index.dims(), axis, x_name);
-  ENFORCE(g.dims() == shape, InvalidArgument, "the gradient must have the shape ", shape,
-          " of the forward call's output, got ", g.dims());
+  const Dims shape = AddedDims(g.dims(), x, index.dims(), axis, x_name);
   Tensor full = RepeatedIndex(index, shape);
   if (IsPart(shape, x, axis)) {
     RequireInside(index, x, axis, x_name);

@@ -7,7 +7,6 @@
 namespace dygraph::gather {
 
 using indexing::CheckedIndices;
-using indexing::Clear;
 using indexing::IndexList;
 
 constexpr int kX = 0, kIndex = 1, kOut = 0;
@@ -50,8 +49,7 @@ inline kernels::RowShape RowsOf(const Dims& x, int axis) {
 inline void Take(KernelContext& ctx, int64_t axis_number) {
   const Tensor& x = ctx.In(kX);
   int axis = NormalizeAxis(axis_number, x.rank());
-  IndexList list =
-      CheckedIndices(ctx.In(kIndex), "Index", x.dim(axis), "the size of the axis of X");
+  IndexList list = CheckedIndices(ctx, kIndex, x.dim(axis), "the size of the axis of X");
   kernels::TakeRows(RowsOf(x.dims(), axis), x.raw_data(), list.data, list.size,
                     ctx.Out(kOut).mutable_raw_data(), SizeOf(x.dtype()));
 }
@@ -59,9 +57,9 @@ inline void Take(KernelContext& ctx, int64_t axis_number) {
 template <class T>
 void AddBack(KernelContext& ctx, int64_t axis_number) {
   const Dims& x = ctx.In(grad::kX).dims();
-  const Tensor &index = ctx.In(grad::kIndex), &g = ctx.In(grad::kOutGrad);
+  const Tensor& g = ctx.In(grad::kOutGrad);
   int axis = NormalizeAxis(axis_number, x.rank());
-  IndexList list = CheckedIndices(index, "Index", x[axis], "the size of the axis of X");
+  IndexList list = CheckedIndices(ctx, grad::kIndex, x[axis], "the size of the axis of X");
   kernels::RowShape rows = RowsOf(x, axis);
   ENFORCE(g.numel() == rows.outer * list.size * rows.width, InvalidArgument,
           "Out@GRAD must have the shape of Out, that of X ", x, " with ", list.size,

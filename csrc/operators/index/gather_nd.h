@@ -5,8 +5,6 @@
 
 namespace dygraph::gather_nd {
 
-using indexing::Clear;
-using indexing::CopyAll;
 using indexing::FlatIndices;
 using indexing::IndexList;
 

@@ -33,7 +33,7 @@ template <class T>
 struct GatherNdKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &index = ctx.In(kIndex);
-    IndexList list = FlatIndices(index, "Index", x.dims(), "X");
+    IndexList list = FlatIndices(ctx, kIndex, x.dims(), "X");
     kernels::TakeRows(RowsOf(x.dims(), index.dims()), x.raw_data(), list.data, list.size,
                       ctx.Out(kOut).mutable_raw_data(), SizeOf(x.dtype()));
   }
@@ -67,7 +67,7 @@ struct GatherNdGradKernel {
     const Dims& x = ctx.In(kX).dims();
     const Tensor &index = ctx.In(kIndex), &g = ctx.In(kOutGrad);
     RequireTaken(g.dims(), "Out@GRAD", x, index.dims());
-    IndexList list = FlatIndices(index, "Index", x, "X");
+    IndexList list = FlatIndices(ctx, kIndex, x, "X");
     Tensor& out = ctx.Out(kXGrad);
     Clear(&out);
     kernels::AddRows(RowsOf(x, index.dims()), out.mutable_data<T>(), list.data, list.size,
@@ -78,9 +78,9 @@ struct GatherNdGradKernel {
 
 REGISTER_OPERATOR(gather_nd, DefineGatherNd);
 REGISTER_LOD_RULE(gather_nd, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(gather_nd, GatherNdKernel, AllTypes);
+REGISTER_KERNELS(gather_nd, GatherNdKernel, AllTypes);
 REGISTER_OPERATOR(gather_nd_grad, grad::DefineGatherNdGrad);
-REGISTER_CPU_KERNEL(gather_nd_grad, grad::GatherNdGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(gather_nd_grad, grad::GatherNdGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather_nd

@@ -38,7 +38,7 @@ void DefineGather(OpDef& op) {
       .Attr(&GatherAttrs::overwrite, "overwrite",
             "accepted from old programs, without effect: the gradient always adds")
       .Attr(&GatherAttrs::axis, "axis", "the axis to take along")
-      .Input(kAxis, "Axis", "one integer, in place of axis", kDispensable)
+      .Input(kAxis, "Axis", "one integer, in place of axis", kDispensable | kOnHost)
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         bool known;
@@ -58,7 +58,7 @@ void DefineGather(OpDef& op) {
 
 void DefineGatherGrad(OpDef& op) {
   DefineGradSlots(op, "gather")
-      .Input(kGradAxis, "Axis", "as in the forward call", kDispensable)
+      .Input(kGradAxis, "Axis", "as in the forward call", kDispensable | kOnHost)
       .Grad([](GradBuilder& g) {
         g.Call("gather", {g.OutputGrad(grad::kXGrad), g.Input(grad::kIndex), g.Input(kGradAxis)},
                {g.InputGrad(grad::kOutGrad)})
@@ -83,9 +83,9 @@ REGISTER_LOD_RULE(gather, [](const LoDCall& c) {
   return known && GivesRows(c, axis);
 });
 REGISTER_LOD_ALSO(gather, kIndex);
-REGISTER_CPU_KERNEL(gather, GatherKernel, AllTypes);
+REGISTER_KERNELS(gather, GatherKernel, AllTypes);
 REGISTER_OPERATOR(gather_grad, DefineGatherGrad);
-REGISTER_CPU_KERNEL(gather_grad, GatherGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(gather_grad, GatherGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather

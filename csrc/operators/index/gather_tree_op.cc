@@ -1,4 +1,5 @@
-#include "op/op_registry.h"
+#include "kernels/loops.h"
+#include "op/index_guard.h"
 
 namespace dygraph {
 namespace {
@@ -34,23 +35,27 @@ struct GatherTreeKernel {
     const Tensor& in = ctx.In(kIds);
     int64_t steps = in.dim(0), batch = in.dim(1), beams = in.dim(2), step = batch * beams;
     const T *ids = in.data<T>(), *parents = ctx.In(kParents).data<T>();
-    for (int64_t i = step; i < in.numel(); ++i) {  // the first step has no step before
+    // the first step has no step before
+    CheckEach(std::max<int64_t>(in.numel() - step, 0), [=](int64_t k) {
+      const int64_t i = step + k;
       ENFORCE(parents[i] >= 0 && parents[i] < beams, OutOfRange, "Parents must lie in [0, ", beams,
               "), the number of beams, got ", parents[i], " at position ", i);
-    }
+    });
+    if (in.numel() == 0) return;
+    const IndexGuard guard(ctx, kParents, beams);
     T* out = ctx.Out(kOut).mutable_data<T>();
-    for (int64_t i = 0; steps > 0 && i < step; ++i) {
+    kernels::ForEach(step, [=] DYGRAPH_FN(int64_t i) {
       int64_t row = i / beams * beams, beam = i % beams;
       for (int64_t t = steps - 1; t >= 0; --t) {
         out[t * step + i] = ids[t * step + row + beam];
-        beam = parents[t * step + row + beam];
+        if (t > 0) beam = guard(parents[t * step + row + beam]);
       }
-    }
+    });
   }
 };
 
 REGISTER_OPERATOR(gather_tree, DefineGatherTree);
-REGISTER_CPU_KERNEL(gather_tree, GatherTreeKernel, int32_t, int64_t);
+REGISTER_KERNELS(gather_tree, GatherTreeKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "kernels/parallel.h"
+#include "kernels/loops.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -42,23 +42,23 @@ constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87, kPrime2 = 0xC2B2AE3D27D4EB4F,
                    kPrime3 = 0x165667B19E3779F9, kPrime4 = 0x85EBCA77C2B2AE63,
                    kPrime5 = 0x27D4EB2F165667C5;
 
-uint64_t Rotated(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
-uint64_t Stirred(uint64_t lane, uint64_t word) {
+DYGRAPH_INLINE uint64_t Rotated(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
+DYGRAPH_INLINE uint64_t Stirred(uint64_t lane, uint64_t word) {
   return Rotated(lane + word * kPrime2, 31) * kPrime1;
 }
-uint64_t Merged(uint64_t sum, uint64_t lane) {
+DYGRAPH_INLINE uint64_t Merged(uint64_t sum, uint64_t lane) {
   return (sum ^ Stirred(0, lane)) * kPrime1 + kPrime4;
 }
 
 template <class Word>
-Word Load(const unsigned char* p) {
+DYGRAPH_INLINE Word Load(const unsigned char* p) {
   Word word;
   std::memcpy(&word, p, sizeof(word));
   return word;
 }
 
 // Of `size` bytes, as read by a little-endian machine.
-uint64_t XxHash64(const unsigned char* p, size_t size, uint64_t seed) {
+DYGRAPH_INLINE uint64_t XxHash64(const unsigned char* p, size_t size, uint64_t seed) {
   const unsigned char* end = p + size;
   uint64_t h = seed + kPrime5;
   if (size >= 32) {
@@ -87,22 +87,23 @@ struct HashRowsKernel {
     int64_t width = x.dim(x.rank() - 1), rows = Numel(x.dims(), 0, x.rank() - 1);
     const T* from = x.data<T>();
     int64_t* to = ctx.Out(kOut).mutable_data<int64_t>();
-    auto mod = static_cast<uint64_t>(a.mod_by);
-    kernels::ParallelRows(rows, width * a.num_hash, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        auto* row = reinterpret_cast<const unsigned char*>(from + r * width);
-        for (int32_t k = 0; k < a.num_hash; ++k) {
-          uint64_t h = XxHash64(row, static_cast<size_t>(width) * sizeof(T), k);
-          to[r * a.num_hash + k] = static_cast<int64_t>(h % mod);
-        }
-      }
-    });
+    const auto mod = static_cast<uint64_t>(a.mod_by);
+    const int64_t hashes = a.num_hash;
+    kernels::ForEach(
+        rows * hashes,
+        [=] DYGRAPH_FN(int64_t i) {
+          const int64_t r = i / hashes, k = i - r * hashes;
+          const auto* row = reinterpret_cast<const unsigned char*>(from + r * width);
+          const uint64_t h = XxHash64(row, static_cast<size_t>(width) * sizeof(T), k);
+          to[i] = static_cast<int64_t>(h % mod);
+        },
+        width);
   }
 };
 
 REGISTER_OPERATOR(hash, DefineHash);
 REGISTER_LOD_RULE(hash, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(hash, HashRowsKernel, int32_t, int64_t);
+REGISTER_KERNELS(hash, HashRowsKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

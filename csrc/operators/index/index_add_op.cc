@@ -56,17 +56,16 @@ struct IndexAddKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const int axis = NormalizeAxis(ctx.attrs<IndexAddAttrs>().axis, x.rank());
-    IndexList list =
-        CheckedIndices(ctx.In(kIndex), "Index", x.dim(axis), "the size of the axis of X");
+    IndexList list = CheckedIndices(ctx, kIndex, x.dim(axis), "the size of the axis of X");
     Tensor& out = ctx.Out(kOut);
-    CopyAll(x, &out);
+    CopyAll(ctx, x, &out);
     kernels::AddRows({Numel(x.dims(), 0, axis), x.dim(axis), Numel(x.dims(), axis + 1, x.rank())},
                      out.mutable_data<T>(), list.data, list.size, ctx.In(kAddValue).data<T>());
   }
 };
 
 REGISTER_OPERATOR(index_add, DefineIndexAdd);
-REGISTER_CPU_KERNEL(index_add, IndexAddKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(index_add, IndexAddKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph::indexing

@@ -51,32 +51,6 @@ kernels::RowShape RowsOf(const Call& call, int slot, const Dims& x) {
   return {1, Numel(x, 0, count), Numel(x, count, x.rank())};
 }
 
-IndexList RowNumbers(const Call& call, int slot, const Dims& x) {
-  Dims common = CommonDims(call, slot);
-  IndexList list;
-  list.size = Numel(common);
-  list.copy.assign(list.size, 0);
-  list.data = list.copy.data();
-  for (int a = 0; a < call.in.count(slot); ++a) {
-    const Tensor& index = call.in.at(slot, a)->tensor();
-    Dims strides(common.rank(), 0);
-    kernels::BroadcastStrides(index.dims(), common, common.rank() - index.rank(), strides.data());
-    kernels::Walk<1> walk;
-    for (int i = 0; i < common.rank(); ++i) walk.Push(common[i], {strides[i]});
-    VisitIndices(index, "indices", [&](auto* v) {
-      kernels::Odometer<1> at(walk, walk.rank, 0);
-      for (int64_t& flat : list.copy) {
-        int64_t i = v[at.offset[0]];
-        ENFORCE(i >= -x[a] && i < x[a], OutOfRange, "index ", i, " is out of range for axis ", a,
-                " of size ", x[a], " of x ", x);
-        flat = flat * x[a] + (i < 0 ? i + x[a] : i);
-        at.Next();
-      }
-    });
-  }
-  return list;
-}
-
 void InferShape(InferContext& ctx) {
   WrittenDims(ctx.call(), kIndices, ctx.dims(kX), ctx.dims(kValue));
   ENFORCE(ctx.dtype(kValue) == ctx.dtype(kX), Type, "value must be of the type of x, ",
@@ -123,10 +97,10 @@ struct IndexPutKernel {
     const Tensor& x = ctx.In(kX);
     Tensor value = ctx.In(kValue);
     Tensor& out = ctx.Out(kOut);
-    IndexList list = RowNumbers(ctx.call(), kIndices, x.dims());
+    IndexList list = JoinedIndices(ctx, kIndices, CommonDims(ctx.call(), kIndices), x.dims());
     Dims written = WrittenDims(ctx.call(), kIndices, x.dims(), value.dims());
     if (value.raw_data() == out.raw_data()) value = value.Clone();  // x[i] = x, in place
-    CopyAll(x, &out);
+    CopyAll(ctx, x, &out);
     if (Numel(written) == 0) return;
     Tensor full = BroadcastTo(value, written);
     kernels::RowShape rows = RowsOf(ctx.call(), kIndices, x.dims());
@@ -182,10 +156,10 @@ struct IndexPutGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
     bool accumulate = ctx.attrs<IndexPutAttrs>().accumulate;
-    IndexList list = RowNumbers(ctx.call(), kIndices, g.dims());
+    IndexList list = JoinedIndices(ctx, kIndices, CommonDims(ctx.call(), kIndices), g.dims());
     kernels::RowShape rows = RowsOf(ctx.call(), kIndices, g.dims());
     if (Tensor* out = ctx.OutOrNull(kXGrad)) {
-      CopyAll(g, out);
+      CopyAll(ctx, g, out);
       if (!accumulate)
         kernels::ClearRows(rows, out->mutable_data<T>(), list.data, list.size, sizeof(T));
     }
@@ -206,9 +180,9 @@ struct IndexPutGradKernel {
 
 REGISTER_GRADIENT_SHAPES(index_put, {"x", "out"});
 REGISTER_OPERATOR(index_put, DefineIndexPut);
-REGISTER_CPU_KERNEL(index_put, IndexPutKernel, AllTypes);
+REGISTER_KERNELS(index_put, IndexPutKernel, AllTypes);
 REGISTER_OPERATOR(index_put_grad, grad::DefineIndexPutGrad);
-REGISTER_CPU_KERNEL(index_put_grad, grad::IndexPutGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(index_put_grad, grad::IndexPutGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

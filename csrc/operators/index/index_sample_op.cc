@@ -36,9 +36,7 @@ void DefineIndexSample(OpDef& op) {
 
 template <class T>
 struct IndexSampleKernel {
-  static void Compute(KernelContext& ctx) {
-    TakeAlong(ctx.In(kX), ctx.In(kIndex), 1, "X", &ctx.Out(kOut));
-  }
+  static void Compute(KernelContext& ctx) { TakeAlong(ctx, kX, kIndex, 1, &ctx.Out(kOut)); }
 };
 
 namespace grad {
@@ -67,17 +65,17 @@ void DefineIndexSampleGrad(OpDef& op) {
 template <class T>
 struct IndexSampleGradKernel {
   static void Compute(KernelContext& ctx) {
-    AddAlong<T>(ctx.In(kOutGrad), ctx.In(kIndex), 1, "X", &ctx.Out(kXGrad));
+    AddAlong<T>(ctx, kX, kIndex, kOutGrad, 1, &ctx.Out(kXGrad));
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(index_sample, DefineIndexSample);
 REGISTER_LOD_ALSO(index_sample, kIndex);
-REGISTER_CPU_KERNEL(index_sample, IndexSampleKernel, AllTypes);
+REGISTER_KERNELS(index_sample, IndexSampleKernel, AllTypes);
 REGISTER_OPERATOR(index_sample_grad, grad::DefineIndexSampleGrad);
-REGISTER_CPU_KERNEL(index_sample_grad, grad::IndexSampleGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(index_sample_grad, grad::IndexSampleGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

@@ -46,9 +46,9 @@ REGISTER_OPERATOR(index_select, DefineIndexSelect);
 REGISTER_LOD_RULE(index_select,
                   [](const LoDCall& c) { return GivesRows(c, c.attrs<IndexSelectAttrs>().dim); });
 REGISTER_LOD_ALSO(index_select, kIndex);
-REGISTER_CPU_KERNEL(index_select, IndexSelectKernel, AllTypes);
+REGISTER_KERNELS(index_select, IndexSelectKernel, AllTypes);
 REGISTER_OPERATOR(index_select_grad, DefineIndexSelectGrad);
-REGISTER_CPU_KERNEL(index_select_grad, IndexSelectGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(index_select_grad, IndexSelectGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::gather

@@ -7,51 +7,30 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/broadcast_plan.h"
 #include "kernels/parallel.h"
 #include "kernels/rows.h"
+#include "kernels/strides.h"
 #include "operators/arguments.h"
+#include "operators/clear.h"
+#include "operators/index/host_indices.h"
 
 namespace dygraph::indexing {
 
-// Checked indices in [0, bound); `copy` holds them where they had to be converted.
-struct IndexList {
-  const int64_t* data = nullptr;
-  int64_t size = 0;
-  std::vector<int64_t> copy;
-};
+using IndexList = HostIndices;
 
-// Indices of `t` into an axis of size `bound`, which messages call `what`; with `from_end`,
-// negative ones count from the end as in NumPy. IndexError naming index and bound.
-inline IndexList CheckedIndices(const Tensor& t, const char* slot, int64_t bound, const char* what,
+// The indices of input `slot` into an axis of size `bound`, as ReadIndices gives them.
+inline IndexList CheckedIndices(KernelContext& ctx, int slot, int64_t bound, const char* what,
                                 bool from_end = true) {
-  IndexList list;
-  list.size = t.numel();
-  if (t.dtype() == DType::kInt64) {
-    list.data = t.data<int64_t>();
-  } else {
-    list.copy = Integers(t, slot);
-    list.data = list.copy.data();
-  }
-  uint64_t outside = 0;  // also negative ones
-  for (int64_t i = 0; i < list.size; ++i)
-    outside |= static_cast<uint64_t>(list.data[i]) >= static_cast<uint64_t>(bound);
-  if (!outside) return list;
-  int64_t least = from_end ? -bound : 0;
-  if (list.copy.empty()) list.copy.assign(list.data, list.data + list.size);
-  list.data = list.copy.data();
-  for (int64_t i = 0; i < list.size; ++i) {
-    int64_t& v = list.copy[i];
-    ENFORCE(v >= least && v < bound, OutOfRange, slot, " must lie in [", least, ", ", bound, "), ",
-            what, ", got ", v, " at position ", i);
-    if (v < 0) v += bound;
-  }
-  return list;
+  return ReadIndices(ctx.In(slot), ctx.call().op->inputs[slot].name.c_str(), bound, what, from_end);
 }
 
-// Row numbers that `index` [..., k] gives in x seen as [its first k axes as one, the rest]:
-// each k numbers address one row.
-inline IndexList FlatIndices(const Tensor& index, const char* slot, const Dims& x,
+// Row numbers that the input `slot`, an index [..., k], gives in x seen as [its first k axes as
+// one, the rest]: each k numbers address one row.
+inline IndexList FlatIndices(KernelContext& ctx, int slot_number, const Dims& x,
                              const char* x_name) {
+  const Tensor& index = ctx.In(slot_number);
+  const char* slot = ctx.call().op->inputs[slot_number].name.c_str();
   int64_t k = index.dims()[index.rank() - 1];
   IndexList list;
   list.size = k == 0 ? Numel(index.dims(), 0, index.rank() - 1) : index.numel() / k;
@@ -88,6 +67,34 @@ inline IndexList FlatIndices(const Tensor& index, const char* slot, const Dims& 
   return list;
 }
 
+// Row numbers that the index arrays of input `slot`, repeated to the shape `common`, give together
+// in x seen as [the axes that they address as one, the rest].
+inline IndexList JoinedIndices(KernelContext& ctx, int slot, const Dims& common, const Dims& x) {
+  const Call& call = ctx.call();
+  IndexList list;
+  list.size = Numel(common);
+  list.copy.assign(list.size, 0);
+  list.data = list.copy.data();
+  for (int a = 0; a < call.in.count(slot); ++a) {
+    const Tensor& index = ctx.In(slot, a);
+    Dims strides(common.rank(), 0);
+    kernels::BroadcastStrides(index.dims(), common, common.rank() - index.rank(), strides.data());
+    kernels::Walk<1> walk;
+    for (int i = 0; i < common.rank(); ++i) walk.Push(common[i], {strides[i]});
+    VisitIndices(index, "indices", [&](auto* v) {
+      kernels::Odometer<1> at(walk, walk.rank, 0);
+      for (int64_t& flat : list.copy) {
+        int64_t i = v[at.offset[0]];
+        ENFORCE(i >= -x[a] && i < x[a], OutOfRange, "index ", i, " is out of range for axis ", a,
+                " of size ", x[a], " of x ", x);
+        flat = flat * x[a] + (i < 0 ? i + x[a] : i);
+        at.Next();
+      }
+    });
+  }
+  return list;
+}
+
 // Of rows written in order, those that are written again later: their values are lost.
 inline std::vector<bool> Overwritten(const int64_t* rows, int64_t n, int64_t height) {
   std::vector<bool> seen(height), lost(n);
@@ -110,14 +117,6 @@ inline void TakeWritten(const kernels::RowShape& shape, const Tensor& g, const i
   for (int64_t i = 0; i < n; ++i) {
     if (lost[i]) std::memset(static_cast<char*>(values->mutable_raw_data()) + i * bytes, 0, bytes);
   }
-}
-
-inline void CopyAll(const Tensor& from, Tensor* to) {
-  if (from.numel() > 0 && from.raw_data() != to->raw_data())
-    std::memcpy(to->mutable_raw_data(), from.raw_data(), from.bytes());
-}
-inline void Clear(Tensor* to) {
-  if (to->numel() > 0) std::memset(to->mutable_raw_data(), 0, to->bytes());
 }
 
 }  // namespace dygraph::indexing

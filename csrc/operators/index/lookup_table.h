@@ -2,24 +2,24 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "kernels/elementwise.h"
-#include "kernels/owners.h"
-#include "operators/index/indexing.h"
+#include "op/placed_list.h"
+#include "operators/index/host_indices.h"
+#include "operators/index/table_rows.h"
 
 namespace dygraph::lookup_table {
 
 constexpr int kW = 0, kIds = 1, kOut = 0;
-constexpr int64_t kNoPadding = -1;
 
 struct LookupTableAttrs {
   bool is_sparse = false;
   int64_t padding_idx = kNoPadding;
 };
 
-inline indexing::IndexList CheckedIds(const Tensor& ids, int64_t height) {
-  return indexing::CheckedIndices(ids, "Ids", height, "the height of the table W", false);
+inline indexing::IndexList CheckedIds(KernelContext& ctx, int64_t height) {
+  return indexing::CheckedIndices(ctx, kIds, height, "the height of the table W", false);
 }
 
 // The shape of the ids without the last 1 of the older operator.
@@ -58,22 +58,10 @@ inline OpDef& DefineSlots(OpDef& op, const char* ids) {
 template <class T>
 struct LookupTableKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor &w = ctx.In(kW), &ids = ctx.In(kIds);
-    indexing::IndexList checked = CheckedIds(ids, w.dim(0));
-    const int64_t* list = checked.data;
-    int64_t width = w.dim(1), padding = ctx.attrs<LookupTableAttrs>().padding_idx;
-    const T* table = w.data<T>();
-    T* out = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(ids.numel(), width, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        T* row = out + i * width;
-        if (list[i] == padding && padding != kNoPadding) {
-          std::memset(row, 0, width * sizeof(T));
-        } else {
-          std::memcpy(row, table + list[i] * width, width * sizeof(T));
-        }
-      }
-    });
+    const Tensor& w = ctx.In(kW);
+    const indexing::IndexList ids = CheckedIds(ctx, w.dim(0));
+    CopyTableRows(w.data<T>(), w.dim(1), ids.data, ids.size,
+                  ctx.attrs<LookupTableAttrs>().padding_idx, ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -122,51 +110,42 @@ struct LookupTableGradKernel {
     ENFORCE(g.numel() == n * width, InvalidArgument,
             "Out@GRAD must have the shape of Out, that of Ids ", ids.dims(), " and ", width,
             ", got ", g.dims());
-    indexing::IndexList checked = CheckedIds(ids, w[0]);
-    const int64_t* list = checked.data;
-    const T* from = g.data<T>();
-    if (a.is_sparse)
-      return ctx.OutValue(kWGrad).SetRows(Sparse(list, w[0], padding, g.Reshaped({n, width})));
+    if (a.is_sparse) {
+      return ctx.OutValue(kWGrad).SetRows(
+          Sparse(ctx, IdsOnHost(ctx, w[0]), w[0], padding, g.Reshaped({n, width})));
+    }
+    const indexing::IndexList list = CheckedIds(ctx, w[0]);
     Tensor& out = ctx.Out(kWGrad);
-    T* to = out.mutable_data<T>();
-    kernels::Fill(to, out.numel(), T(0));
-    // A row of the table belongs to one thread, which adds its occurrences in order.
-    const kernels::Owners owners(width * static_cast<int64_t>(sizeof(T)));
-    int64_t pieces = n * width <= kernels::Grain() ? 1 : owners.pieces();
-    ParallelBlocks(pieces, [=](int64_t piece) {
-      const kernels::Owners::Share share = owners.ShareOf(piece);
-      kernels::Simd([=] {
-        for (int64_t i = 0; i < n; ++i) {
-          if ((list[i] == padding && padding != kNoPadding) || (pieces > 1 && !share.Has(list[i])))
-            continue;
-          T* row = to + list[i] * width;
-          const T* add = from + i * width;
-          DYGRAPH_IVDEP
-          for (int64_t k = 0; k < width; ++k) row[k] += add[k];
-        }
-      });
-    });
+    kernels::Fill(out.mutable_data<T>(), out.numel(), T(0));
+    AddTableRows(g.data<T>(), w[0], width, list.data, n, padding, out.mutable_data<T>());
   }
 
-  static Ref<SelectedRows> Sparse(const int64_t* ids, int64_t height, int64_t padding,
-                                  Tensor values) {
-    int64_t n = values.dim(0), width = values.dim(1);
-    std::vector<int64_t> rows(ids, ids + n);
-    if (padding == kNoPadding || std::find(rows.begin(), rows.end(), padding) == rows.end()) {
+  static std::vector<int64_t> IdsOnHost(KernelContext& ctx, int64_t height) {
+    Tensor ids = ctx.In(kIds);
+    if (ids.place() != CPUPlace()) ids = CopyTo(ids, CPUPlace());
+    const indexing::HostIndices list =
+        indexing::ReadIndices(ids, "Ids", height, "the height of the table W", false);
+    return std::vector<int64_t>(list.data, list.data + list.size);
+  }
+
+  static Ref<SelectedRows> Sparse(KernelContext& ctx, std::vector<int64_t> ids, int64_t height,
+                                  int64_t padding, Tensor values) {
+    if (padding == kNoPadding || std::find(ids.begin(), ids.end(), padding) == ids.end()) {
       // shares the storage of Out@GRAD
-      return MakeRef<SelectedRows>(std::move(rows), height, std::move(values));
+      return MakeRef<SelectedRows>(std::move(ids), height, std::move(values));
     }
-    rows.clear();
-    for (int64_t i = 0; i < n; ++i) {
-      if (ids[i] != padding) rows.push_back(ids[i]);
-    }
-    Tensor kept({static_cast<int64_t>(rows.size()), width}, values.dtype(), values.place());
-    T* to = kept.mutable_data<T>();
+    const int64_t n = values.dim(0), width = values.dim(1);
+    std::vector<int64_t> rows, from;
     for (int64_t i = 0; i < n; ++i) {
       if (ids[i] == padding) continue;
-      std::memcpy(to, values.data<T>() + i * width, width * sizeof(T));
-      to += width;
+      rows.push_back(ids[i]);
+      from.push_back(i);
     }
+    const int64_t count = static_cast<int64_t>(rows.size());
+    Tensor kept({count, width}, values.dtype(), values.place());
+    const PlacedList<int64_t> list(ctx, from);
+    kernels::TakeRows({1, n, width}, values.raw_data(), list.data(), count, kept.mutable_raw_data(),
+                      sizeof(T));
     return MakeRef<SelectedRows>(std::move(rows), height, std::move(kept));
   }
 };

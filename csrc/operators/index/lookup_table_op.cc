@@ -26,10 +26,10 @@ void DefineLookupTableGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(lookup_table, DefineLookupTable);
-REGISTER_CPU_KERNEL(lookup_table, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float, double);
+REGISTER_KERNELS(lookup_table, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                 double);
 REGISTER_OPERATOR(lookup_table_grad, DefineLookupTableGrad);
-REGISTER_CPU_KERNEL(lookup_table_grad, grad::LookupTableGradKernel, float, double);
+REGISTER_KERNELS(lookup_table_grad, grad::LookupTableGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::lookup_table

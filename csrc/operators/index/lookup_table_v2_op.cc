@@ -28,10 +28,10 @@ void DefineLookupTableV2Grad(OpDef& op) {
 
 REGISTER_OPERATOR(lookup_table_v2, DefineLookupTableV2);
 REGISTER_LOD_RULE(lookup_table_v2, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(lookup_table_v2, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float, double);
+REGISTER_KERNELS(lookup_table_v2, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float, double);
 REGISTER_OPERATOR(lookup_table_v2_grad, DefineLookupTableV2Grad);
-REGISTER_CPU_KERNEL(lookup_table_v2_grad, grad::LookupTableGradKernel, float, double);
+REGISTER_KERNELS(lookup_table_v2_grad, grad::LookupTableGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::lookup_table

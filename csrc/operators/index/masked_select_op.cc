@@ -1,5 +1,6 @@
 #include "op/gradient_call.h"
 #include "operators/index/indexing.h"
+#include "operators/index/nonzero.h"
 #include "operators/index/repeated.h"
 
 namespace dygraph::indexing {
@@ -7,27 +8,19 @@ namespace {
 
 constexpr int kX = 0, kMask = 1, kY = 0;
 
-// Checks the mask; gives the number of its true elements once it is repeated, -1 while unknown.
+// Checks the mask; gives the number of its true elements once it is repeated, -1 while that
+// is unknown: the mask has no values yet, or lies on a device.
 int64_t CountTrue(InferContext& ctx, int x_slot, int mask_slot) {
   const Dims &x = ctx.dims(x_slot), &mask = ctx.dims(mask_slot);
   const Dims common = BroadcastDims(x, mask, "X", "Mask");
   ENFORCE(ctx.dtype(mask_slot) == DType::kBool, Type, "Mask must be of bool, got ",
           ctx.dtype(mask_slot), ". Compare, as in x > 0, or convert with astype('bool')");
   const Tensor& values = ctx.value(mask_slot).tensor();
-  if (!ctx.runtime() || !values.has_data()) return -1;
+  if (!ctx.runtime() || !values.has_data() || values.place() != CPUPlace()) return -1;
   const bool* m = values.data<bool>();
   int64_t count = 0;
   for (int64_t i = 0; i < values.numel(); ++i) count += m[i];
   return values.numel() ? count * (Numel(common) / values.numel()) : 0;
-}
-
-std::vector<int64_t> TrueAt(const Tensor& mask) {
-  std::vector<int64_t> at;
-  const bool* m = mask.data<bool>();
-  for (int64_t i = 0; i < mask.numel(); ++i) {
-    if (m[i]) at.push_back(i);
-  }
-  return at;
 }
 
 void DefineMaskedSelect(OpDef& op) {
@@ -44,6 +37,7 @@ void DefineMaskedSelect(OpDef& op) {
           [](InferContext& ctx) { ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX)); })
       .KernelDTypeOf(kX)
       .MixedDTypes()
+      .KernelAllocates()
       .Grad(CallGradient);
 }
 
@@ -52,9 +46,11 @@ struct MaskedSelectKernel {
   static void Compute(KernelContext& ctx) {
     const Dims common = BroadcastDims(ctx.In(kX).dims(), ctx.In(kMask).dims());
     const Tensor x = Repeated(ctx.In(kX), common), mask = Repeated(ctx.In(kMask), common);
-    std::vector<int64_t> at = TrueAt(mask);
-    kernels::TakeRows({1, x.numel(), 1}, x.raw_data(), at.data(), at.size(),
-                      ctx.Out(kY).mutable_raw_data(), sizeof(T));
+    const Positions at = NonzeroPositions<bool>(mask);
+    Tensor& out = ctx.Out(kY);
+    out.Allocate({at.size()}, x.dtype(), ctx.place());
+    kernels::TakeRows({1, x.numel(), 1}, x.raw_data(), at.data(), at.size(), out.mutable_raw_data(),
+                      sizeof(T));
   }
 };
 
@@ -92,7 +88,8 @@ struct MaskedSelectGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const Dims common = BroadcastDims(out.dims(), ctx.In(kMask).dims());
-    std::vector<int64_t> at = TrueAt(Repeated(ctx.In(kMask), common));
+    const Tensor mask = Repeated(ctx.In(kMask), common);
+    const Positions at = NonzeroPositions<bool>(mask, ctx.In(kYGrad).numel());
     const bool same = out.dims() == common;
     Tensor repeated;
     if (!same) repeated = Tensor(common, out.dtype(), out.place());
@@ -109,10 +106,10 @@ struct MaskedSelectGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(masked_select, DefineMaskedSelect);
-REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, AllTypes);
+REGISTER_KERNELS(masked_select, MaskedSelectKernel, AllTypes);
 REGISTER_OPERATOR(masked_select_grad, grad::DefineMaskedSelectGrad);
-REGISTER_CPU_KERNEL(masked_select_grad, grad::MaskedSelectGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(masked_select_grad, grad::MaskedSelectGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

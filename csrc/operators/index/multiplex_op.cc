@@ -1,23 +1,9 @@
-#include <cstring>
-
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "operators/arguments.h"
+#include "operators/index/chosen_rows.h"
 
 namespace dygraph {
 namespace {
-
-// Row i of the whole belongs to row i of candidate Ids[i]. Calls f(i, candidate).
-template <class F>
-void ForEachRow(const Tensor& ids, int candidates, int64_t rows, F f) {
-  VisitIndices(ids, "Ids", [&](auto* id) {
-    for (int64_t i = 0; i < rows; ++i) {
-      ENFORCE(id[i] >= 0 && id[i] < candidates, OutOfRange, "the numbers in Ids must lie in [0, ",
-              candidates, "), the number of X, got ", id[i], " at position ", i);
-    }
-    for (int64_t i = 0; i < rows; ++i) f(i, static_cast<int>(id[i]));
-  });
-}
 
 constexpr int kIds = 0, kX = 1;  // of all three operators
 constexpr int kOut = 0, kOutGrad = 2, kXGrad = 0, kXGradGrad = 2, kOutGradGrad = 0;
@@ -64,11 +50,7 @@ struct MultiplexKernel {
               out.dtype(), " and X[", i, "] of ", ctx.In(kX, i).dtype());
       from.push_back(ctx.In(kX, i).data<T>());
     }
-    int64_t rows = out.dim(0), width = rows > 0 ? out.numel() / rows : 0;
-    T* to = out.mutable_data<T>();
-    ForEachRow(ctx.In(kIds), count, rows, [&](int64_t i, int id) {
-      std::copy_n(from[id] + i * width, width, to + i * width);
-    });
+    ChooseRows(ctx, kIds, from, out.dim(0), out.numel(), out.mutable_data<T>());
   }
 };
 
@@ -101,13 +83,9 @@ struct MultiplexGradKernel {
       Tensor* out = ctx.OutOrNull(kXGrad, i);
       if (!out) continue;
       to[i] = out->mutable_data<T>();
-      std::fill_n(to[i], out->numel(), T(0));
+      kernels::Fill(to[i], out->numel(), T(0));
     }
-    int64_t rows = g.dim(0), width = rows > 0 ? g.numel() / rows : 0;
-    const T* from = g.data<T>();
-    ForEachRow(ctx.In(kIds), count, rows, [&](int64_t i, int id) {
-      if (to[id]) std::copy_n(from + i * width, width, to[id] + i * width);
-    });
+    DealRows(ctx, kIds, g.data<T>(), g.dim(0), g.numel(), to);
   }
 };
 
@@ -135,29 +113,26 @@ template <class T>
 struct MultiplexGradGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOutGradGrad);
-    int64_t rows = out.dim(0), width = rows > 0 ? out.numel() / rows : 0;
-    T* to = out.mutable_data<T>();
-    ForEachRow(ctx.In(kIds), ctx.InputCount(kX), rows, [&](int64_t i, int id) {
-      const Tensor* from = id < ctx.InputCount(kXGradGrad) ? ctx.InOrNull(kXGradGrad, id) : nullptr;
-      if (!from) {
-        std::fill_n(to + i * width, width, T(0));
-        return;
-      }
-      ENFORCE(from->dims() == out.dims(), InvalidArgument, "each X@GRAD@GRAD must have X's shape ",
-              out.dims(), ", got ", from->dims());
-      std::copy_n(from->data<T>() + i * width, width, to + i * width);
-    });
+    std::vector<const T*> from(ctx.InputCount(kX));
+    for (int i = 0; i < ctx.InputCount(kXGradGrad) && i < ctx.InputCount(kX); ++i) {
+      const Tensor* given = ctx.InOrNull(kXGradGrad, i);
+      if (!given) continue;
+      ENFORCE(given->dims() == out.dims(), InvalidArgument, "each X@GRAD@GRAD must have X's shape ",
+              out.dims(), ", got ", given->dims());
+      from[i] = given->data<T>();
+    }
+    ChooseRows(ctx, kIds, from, out.dim(0), out.numel(), out.mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(multiplex, DefineMultiplex);
 REGISTER_LOD_ALSO(multiplex, kIds);
-REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, AllTypes);
+REGISTER_KERNELS(multiplex, MultiplexKernel, AllTypes);
 REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);
-REGISTER_CPU_KERNEL(multiplex_grad, MultiplexGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(multiplex_grad, MultiplexGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(multiplex_grad_grad, DefineMultiplexGradGrad);
-REGISTER_CPU_KERNEL(multiplex_grad_grad, MultiplexGradGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(multiplex_grad_grad, MultiplexGradGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph

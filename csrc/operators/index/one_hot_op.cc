@@ -1,7 +1,8 @@
-#include <cstring>
-
+#include "kernels/loops.h"
+#include "op/index_guard.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/clear.h"
 
 // one_hot, whose X ends in an axis of 1, and one_hot_v2, which adds the axis of the classes.
 namespace dygraph {
@@ -45,7 +46,7 @@ OpDef& Declare(OpDef& op, const char* x_help, const char* out_help) {
           "Out[..., c] = 1 where X is c, else 0. An X that is no class is an error, or all 0 "
           "with allow_out_of_range.")
       .Input(kX, "X", x_help)
-      .Input(kDepthTensor, "depth_tensor", "one integer, in place of depth", kDispensable)
+      .Input(kDepthTensor, "depth_tensor", "one integer, in place of depth", kDispensable | kOnHost)
       .Output(kOut, "Out", out_help)
       .Attr(&OneHotAttrs::depth, "depth", "the number of classes")
       .Attr(&OneHotAttrs::dtype, "dtype", "element type of Out")
@@ -70,6 +71,15 @@ void DefineOneHotV2(OpDef& op) {
       .Shape(InferShape<true>);
 }
 
+// to[i, ids[i]] = 1 where the id is one of the classes.
+template <class U, class T>
+void Mark(const T* ids, int64_t n, int64_t depth, bool lenient, const IndexGuard& guard, U* to) {
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) {
+    const int64_t id = lenient ? static_cast<int64_t>(ids[i]) : guard(ids[i]);
+    if (id >= 0 && id < depth) to[i * depth + id] = U(1);
+  });
+}
+
 template <class T>
 struct OneHotKernel {
   static void Compute(KernelContext& ctx) {
@@ -78,26 +88,24 @@ struct OneHotKernel {
     const T* ids = x.data<T>();
     int64_t n = x.numel(), depth = out.dims().back();
     bool lenient = ctx.attrs<OneHotAttrs>().allow_out_of_range;
-    for (int64_t i = 0; i < n && !lenient; ++i) {
+    CheckEach(lenient ? 0 : n, [=](int64_t i) {
       ENFORCE(ids[i] >= 0 && ids[i] < depth, OutOfRange, "the numbers in X must lie in [0, ", depth,
               "), the depth, got ", ids[i], " at position ", i);
-    }
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    });
+    Clear(&out);
+    const IndexGuard guard(ctx, kX, depth);
     VisitDType(out.dtype(), [&](auto tag) {
       using U = typename decltype(tag)::type;
-      U* to = out.mutable_data<U>();
-      for (int64_t i = 0; i < n; ++i) {
-        if (ids[i] >= 0 && ids[i] < depth) to[i * depth + ids[i]] = U(1);
-      }
+      Mark(ids, n, depth, lenient, guard, out.mutable_data<U>());
     });
   }
 };
 
 REGISTER_OPERATOR(one_hot, DefineOneHot);
-REGISTER_CPU_KERNEL(one_hot, OneHotKernel, int32_t, int64_t);
+REGISTER_KERNELS(one_hot, OneHotKernel, int32_t, int64_t);
 REGISTER_OPERATOR(one_hot_v2, DefineOneHotV2);
 REGISTER_LOD_RULE(one_hot_v2, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(one_hot_v2, OneHotKernel, int32_t, int64_t);
+REGISTER_KERNELS(one_hot_v2, OneHotKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -38,17 +38,17 @@ template <class T>
 struct ScatterNdAddKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &index = ctx.In(kIndex);
-    IndexList list = FlatIndices(index, "Index", x.dims(), "X");
+    IndexList list = FlatIndices(ctx, kIndex, x.dims(), "X");
     Tensor& out = ctx.Out(kOut);
-    CopyAll(x, &out);
+    CopyAll(ctx, x, &out);
     kernels::AddRows(RowsOf(x.dims(), index.dims()), out.mutable_data<T>(), list.data, list.size,
                      ctx.In(kUpdates).data<T>());
   }
 };
 
 REGISTER_OPERATOR(scatter_nd_add, DefineScatterNdAdd);
-REGISTER_CPU_KERNEL(scatter_nd_add, ScatterNdAddKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float, double);
+REGISTER_KERNELS(scatter_nd_add, ScatterNdAddKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                 float, double);
 
 }  // namespace
 }  // namespace dygraph::gather_nd

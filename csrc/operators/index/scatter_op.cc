@@ -27,8 +27,8 @@ void CheckShapes(const Dims& x, const Dims& ids, const Dims& updates) {
 
 kernels::RowShape RowsOf(const Dims& x) { return {1, x[0], Numel(x, 1, x.rank())}; }
 
-IndexList Rows(const Tensor& ids, const Dims& x) {
-  return CheckedIndices(ids, "Ids", x[0], "the number of rows of X");
+IndexList Rows(KernelContext& ctx, int slot, const Dims& x) {
+  return CheckedIndices(ctx, slot, x[0], "the number of rows of X");
 }
 
 void InferShape(InferContext& ctx) {
@@ -63,10 +63,10 @@ template <class T>
 struct ScatterKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &updates = ctx.In(kUpdates);
-    IndexList ids = Rows(ctx.In(kIds), x.dims());
+    IndexList ids = Rows(ctx, kIds, x.dims());
     Tensor& out = ctx.Out(kOut);
     kernels::RowShape rows = RowsOf(x.dims());
-    CopyAll(x, &out);
+    CopyAll(ctx, x, &out);
     T* to = out.mutable_data<T>();
     if (ctx.attrs<ScatterAttrs>().overwrite)
       return kernels::PutRows(rows, to, ids.data, ids.size, updates.data<T>(), sizeof(T));
@@ -112,10 +112,10 @@ template <class T>
 struct ScatterGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
-    IndexList ids = Rows(ctx.In(kIds), g.dims());
+    IndexList ids = Rows(ctx, kIds, g.dims());
     kernels::RowShape rows = RowsOf(g.dims());
     if (Tensor* out = ctx.OutOrNull(kXGrad)) {
-      CopyAll(g, out);
+      CopyAll(ctx, g, out);
       kernels::ClearRows(rows, out->mutable_data<T>(), ids.data, ids.size, sizeof(T));
     }
     if (Tensor* out = ctx.OutOrNull(kUpdatesGrad))
@@ -126,9 +126,9 @@ struct ScatterGradKernel {
 
 REGISTER_GRADIENT_SHAPES(scatter, {"X", "Out"});
 REGISTER_OPERATOR(scatter, DefineScatter);
-REGISTER_CPU_KERNEL(scatter, ScatterKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(scatter, ScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(scatter_grad, grad::DefineScatterGrad);
-REGISTER_CPU_KERNEL(scatter_grad, grad::ScatterGradKernel, float, double);
+REGISTER_KERNELS(scatter_grad, grad::ScatterGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::indexing

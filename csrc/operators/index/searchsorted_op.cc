@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "kernels/loops.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -48,7 +48,7 @@ void DefineSearchsorted(OpDef& op) {
 // The number of leading elements of a row for which stays(element) is true. Each step halves what
 // is left without a branch on the data.
 template <class T, class Stays>
-int64_t CountLeading(const T* row, int64_t n, Stays stays) {
+DYGRAPH_INLINE int64_t CountLeading(const T* row, int64_t n, Stays stays) {
   const T* from = row;
   while (n > 1) {
     const int64_t half = n / 2;
@@ -60,10 +60,24 @@ int64_t CountLeading(const T* row, int64_t n, Stays stays) {
 
 // A NaN in the row is less than or equal to no number: it stays behind all.
 template <class T>
-int64_t Place(const T* row, int64_t n, T value, bool right) {
+DYGRAPH_INLINE int64_t Place(const T* row, int64_t n, T value, bool right) {
   if (value != value) return right ? n : CountLeading(row, n, [](T e) { return e == e; });
   return right ? CountLeading(row, n, [=](T e) { return e <= value; })
                : CountLeading(row, n, [=](T e) { return e < value; });
+}
+
+// to[i] = the place of v[i] in its row of n elements, all `width` values of a row searching the
+// same one; `shared`: all search the first.
+template <class T, class I>
+void Search(const T* rows, const T* v, int64_t n, int64_t width, int64_t count, bool shared,
+            bool right, I* to) {
+  constexpr int64_t kCost = 64;
+  kernels::ForEach(
+      count,
+      [=] DYGRAPH_FN(int64_t i) {
+        to[i] = static_cast<I>(Place(rows + (shared ? 0 : i / width * n), n, v[i], right));
+      },
+      kCost);
 }
 
 template <class T>
@@ -76,22 +90,16 @@ struct SearchsortedKernel {
         values.rank() == 0 ? 1 : std::max<int64_t>(values.dim(values.rank() - 1), 1);
     const T *rows = sorted.data<T>(), *v = values.data<T>();
     Tensor& out = ctx.Out(kOut);
-    auto search = [&](auto* to) {
-      kernels::ParallelRows(values.numel(), 64, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          to[i] = Place(rows + (shared ? 0 : i / width * n), n, v[i], right);
-        }
-      });
-    };
-    if (out.dtype() == DType::kInt64) return search(out.mutable_data<int64_t>());
+    if (out.dtype() == DType::kInt64)
+      return Search(rows, v, n, width, values.numel(), shared, right, out.mutable_data<int64_t>());
     ENFORCE(n <= INT32_MAX, OutOfRange, "a row of ", n,
             " elements needs out_int32=False, got out_int32=True");
-    search(out.mutable_data<int32_t>());
+    Search(rows, v, n, width, values.numel(), shared, right, out.mutable_data<int32_t>());
   }
 };
 
 REGISTER_OPERATOR(searchsorted, DefineSearchsorted);
-REGISTER_CPU_KERNEL(searchsorted, SearchsortedKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(searchsorted, SearchsortedKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

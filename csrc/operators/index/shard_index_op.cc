@@ -1,4 +1,5 @@
-#include "op/op_registry.h"
+#include "kernels/loops.h"
+#include "op/index_guard.h"
 
 namespace dygraph {
 namespace {
@@ -50,18 +51,23 @@ struct ShardIndexKernel {
     const Tensor& x = ctx.In(kX);
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    T size = static_cast<T>((int64_t{a.index_num} + a.nshards - 1) / a.nshards);
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      ENFORCE(from[i] >= 0 && from[i] < a.index_num, OutOfRange,
-              "the indices in X must lie in [0, ", a.index_num, "), got ", from[i], " at position ",
-              i);
-      to[i] = from[i] / size == a.shard_id ? from[i] % size : static_cast<T>(a.ignore_value);
-    }
+    const T size = static_cast<T>((int64_t{a.index_num} + a.nshards - 1) / a.nshards);
+    const T shard = a.shard_id, other = static_cast<T>(a.ignore_value);
+    const int32_t bound = a.index_num;
+    CheckEach(x.numel(), [=](int64_t i) {
+      ENFORCE(from[i] >= 0 && from[i] < bound, OutOfRange, "the indices in X must lie in [0, ",
+              bound, "), got ", from[i], " at position ", i);
+    });
+    const IndexGuard guard(ctx, kX, bound);
+    kernels::ForEach(x.numel(), [=] DYGRAPH_FN(int64_t i) {
+      const T index = static_cast<T>(guard(from[i]));
+      to[i] = index / size == shard ? index % size : other;
+    });
   }
 };
 
 REGISTER_OPERATOR(shard_index, DefineShardIndex);
-REGISTER_CPU_KERNEL(shard_index, ShardIndexKernel, int32_t, int64_t);
+REGISTER_KERNELS(shard_index, ShardIndexKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

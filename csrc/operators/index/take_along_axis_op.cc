@@ -48,7 +48,7 @@ template <class T>
 struct TakeAlongAxisKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kInput);
-    TakeAlong(x, ctx.In(kIndex), AxisOf(ctx.attrs<TakeAlongAxisAttrs>(), x.dims()), "Input",
+    TakeAlong(ctx, kInput, kIndex, AxisOf(ctx.attrs<TakeAlongAxisAttrs>(), x.dims()),
               &ctx.Out(kResult));
   }
 };
@@ -77,8 +77,8 @@ template <class T>
 struct TakeAlongAxisGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kInputGrad);
-    AddAlong<T>(ctx.In(kResultGrad), ctx.In(kIndex),
-                AxisOf(ctx.attrs<TakeAlongAxisAttrs>(), out.dims()), "Input", &out);
+    AddAlong<T>(ctx, kInput, kIndex, kResultGrad,
+                AxisOf(ctx.attrs<TakeAlongAxisAttrs>(), out.dims()), &out);
   }
 };
 }  // namespace grad
@@ -88,10 +88,10 @@ REGISTER_LOD_ALSO(take_along_axis, kIndex);
 REGISTER_LOD_RULE(take_along_axis, [](const LoDCall& c) {
   return c.slot == kIndex || c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, AllTypes);
+REGISTER_KERNELS(take_along_axis, TakeAlongAxisKernel, AllTypes);
 REGISTER_OPERATOR(take_along_axis_grad, grad::DefineTakeAlongAxisGrad);
-REGISTER_CPU_KERNEL(take_along_axis_grad, grad::TakeAlongAxisGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(take_along_axis_grad, grad::TakeAlongAxisGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::indexing

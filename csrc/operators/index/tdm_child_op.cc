@@ -1,3 +1,5 @@
+#include "kernels/loops.h"
+#include "op/index_guard.h"
 #include "op/lod_rule.h"
 #include "operators/index/indexing.h"
 
@@ -49,38 +51,48 @@ void DefineTdmChild(OpDef& op) {
       .NoGrad();
 }
 
+// Writes the children of n nodes, and which of them are items; the host checks them first.
+template <class T, class I>
+void WriteChildren(const I* tree, int64_t width, int64_t nodes, const int64_t* x, int64_t n,
+                   int64_t count, const IndexGuard& guard, T* child, T* leaf) {
+  CheckEach(n * count, [=](int64_t at) {
+    const I* row = tree + x[at / count] * width;
+    if (x[at / count] == 0 || row[kFirstChild] == 0) return;
+    const int64_t v = row[kFirstChild + at % count];
+    ENFORCE(v >= 0 && v < nodes, OutOfRange, "TreeInfo must hold children in [0, ", nodes,
+            "), its nodes, got ", v, " of node ", x[at / count]);
+  });
+  kernels::ForEach(n * count, [=] DYGRAPH_FN(int64_t at) {
+    const int64_t node = x[at / count];
+    const I* row = tree + node * width;
+    const bool has = node != 0 && row[kFirstChild] != 0;
+    const int64_t v = has ? guard(row[kFirstChild + at % count]) : 0;
+    if (child) child[at] = static_cast<T>(v);
+    if (leaf) leaf[at] = static_cast<T>(has && tree[v * width + kItem] != 0);
+  });
+}
+
 template <class T>
 struct TdmChildKernel {
   static void Compute(KernelContext& ctx) {
     const int64_t count = ctx.attrs<TdmChildAttrs>().child_nums;
     const Tensor& tree = ctx.In(kTree);
-    const int64_t nodes = tree.dim(0), width = tree.dim(1);
-    const std::vector<int64_t> info = Integers(tree, "TreeInfo");
+    const int64_t nodes = tree.dim(0);
     const indexing::IndexList x =
-        indexing::CheckedIndices(ctx.In(kX), "X", nodes, "the nodes of TreeInfo", false);
-    std::vector<T> child(x.size * count), leaf(x.size * count);
-    for (int64_t i = 0; i < x.size; ++i) {
-      const int64_t* row = info.data() + x.data[i] * width;
-      if (x.data[i] == 0 || row[kFirstChild] == 0) continue;
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t v = row[kFirstChild + k];
-        ENFORCE(v >= 0 && v < nodes, OutOfRange, "TreeInfo must hold children in [0, ", nodes,
-                "), its nodes, got ", v, " of node ", x.data[i]);
-        child[i * count + k] = static_cast<T>(v);
-        leaf[i * count + k] = static_cast<T>(info[v * width + kItem] != 0);
-      }
-    }
-    for (int slot : {kChild, kLeafMask}) {
-      const std::vector<T>& from = slot == kChild ? child : leaf;
-      if (Tensor* out = ctx.OutOrNull(slot))
-        std::copy(from.begin(), from.end(), out->mutable_data<T>());
-    }
+        indexing::CheckedIndices(ctx, kX, nodes, "the nodes of TreeInfo", false);
+    Tensor *child = ctx.OutOrNull(kChild), *leaf = ctx.OutOrNull(kLeafMask);
+    const IndexGuard guard(ctx, kTree, nodes);
+    VisitIndices(tree, "TreeInfo", [&](auto* info) {
+      WriteChildren(info, tree.dim(1), nodes, x.data, x.size, count, guard,
+                    child ? child->mutable_data<T>() : nullptr,
+                    leaf ? leaf->mutable_data<T>() : nullptr);
+    });
   }
 };
 
 REGISTER_OPERATOR(tdm_child, DefineTdmChild);
 REGISTER_LOD_RULE(tdm_child, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(tdm_child, TdmChildKernel, int32_t, int64_t);
+REGISTER_KERNELS(tdm_child, TdmChildKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

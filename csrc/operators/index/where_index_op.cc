@@ -1,4 +1,5 @@
-#include "op/op_registry.h"
+#include "kernels/strides.h"
+#include "operators/index/nonzero.h"
 
 namespace dygraph {
 namespace {
@@ -16,7 +17,7 @@ int64_t CountNonzero(const Tensor& t) {
 void InferShape(InferContext& ctx) {
   const Tensor& t = ctx.value(kCondition).tensor();
   int64_t count = -1;
-  if (ctx.runtime() && t.has_data()) {
+  if (ctx.runtime() && t.has_data() && t.place() == CPUPlace()) {
     count = VisitDType(t.dtype(),
                        [&](auto tag) { return CountNonzero<typename decltype(tag)::type>(t); });
   }
@@ -32,6 +33,7 @@ void DefineWhereIndex(OpDef& op) {
       .Input(kCondition, "Condition", "any shape; a NaN is not 0")
       .Output(kOut, "Out", "[number of such elements, number of axes], int64")
       .Shape(InferShape)
+      .KernelAllocates()
       .NoGrad();
 }
 
@@ -39,22 +41,23 @@ template <class T>
 struct WhereIndexKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& t = ctx.In(kCondition);
-    const Dims& dims = t.dims();
-    const T* v = t.data<T>();
-    int64_t* out = ctx.Out(kOut).mutable_data<int64_t>();
-    int rank = t.rank();
-    Dims at(rank, 0);
-    for (int64_t i = 0; i < t.numel(); ++i) {
-      if (v[i] != T(0)) {
-        for (int a = 0; a < rank; ++a) *out++ = at[a];
-      }
-      for (int a = rank - 1; a >= 0 && ++at[a] == dims[a]; --a) at[a] = 0;
+    const indexing::Positions positions = indexing::NonzeroPositions<T>(t);
+    const int64_t count = positions.size(), *at = positions.data();
+    const int rank = t.rank();
+    Tensor& out = ctx.Out(kOut);
+    out.Allocate({count, rank}, DType::kInt64, ctx.place());
+    int64_t* to = out.mutable_data<int64_t>();
+    const Dims strides = Strides(t.dims());
+    for (int a = 0; a < rank; ++a) {
+      const int64_t stride = strides[a], size = std::max<int64_t>(t.dim(a), 1);
+      kernels::ForEach(count,
+                       [=] DYGRAPH_FN(int64_t i) { to[i * rank + a] = at[i] / stride % size; });
     }
   }
 };
 
 REGISTER_OPERATOR(where_index, DefineWhereIndex);
-REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, AllTypes);
+REGISTER_KERNELS(where_index, WhereIndexKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,5 @@
 #include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
@@ -71,6 +72,11 @@ template <class Bits>
 DYGRAPH_INLINE Bits MaskOf(uint8_t condition) {
   return static_cast<Bits>(Bits(0) - static_cast<Bits>(condition));
 }
+// f(i) for every i in [0, n): a copy for each instruction set, whatever the type.
+template <class F>
+void EachElement(int64_t n, F f) {
+  kernels::ForEachSimd<float>(n, f);
+}
 inline const uint8_t* Bytes(const Tensor& condition) {
   return reinterpret_cast<const uint8_t*>(condition.data<bool>());
 }
@@ -88,14 +94,9 @@ struct WhereKernel {
                *b = static_cast<const Bits*>(y.raw_data());
     const uint8_t* c = Bytes(condition);
     Bits* to = static_cast<Bits*>(out.mutable_raw_data());
-    ParallelFor(out.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-      kernels::Simd([=] {
-        DYGRAPH_IVDEP
-        for (int64_t i = begin; i < end; ++i) {
-          const Bits mask = MaskOf<Bits>(c[i]);
-          to[i] = (a[i] & mask) | (b[i] & ~mask);
-        }
-      });
+    EachElement(out.numel(), [=] DYGRAPH_FN(int64_t i) {
+      const Bits mask = MaskOf<Bits>(c[i]);
+      to[i] = (a[i] & mask) | (b[i] & ~mask);
     });
   }
 };
@@ -170,24 +171,18 @@ struct WhereGradKernel {
   // to_x = g where the condition is true, else 0, and to_y the rest; either may be null.
   static void Pass(const uint8_t* c, const Tensor& g, Bits* to_x, Bits* to_y) {
     const Bits* from = static_cast<const Bits*>(g.raw_data());
-    ParallelFor(g.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-      kernels::Simd([=] {
-        if (to_x && to_y) {
-          DYGRAPH_IVDEP
-          for (int64_t i = begin; i < end; ++i) {
-            const Bits mask = MaskOf<Bits>(c[i]);
-            to_x[i] = from[i] & mask;
-            to_y[i] = from[i] & ~mask;
-          }
-        } else if (to_x) {
-          DYGRAPH_IVDEP
-          for (int64_t i = begin; i < end; ++i) to_x[i] = from[i] & MaskOf<Bits>(c[i]);
-        } else if (to_y) {
-          DYGRAPH_IVDEP
-          for (int64_t i = begin; i < end; ++i) to_y[i] = from[i] & ~MaskOf<Bits>(c[i]);
-        }
+    if (to_x && to_y) {
+      EachElement(g.numel(), [=] DYGRAPH_FN(int64_t i) {
+        const Bits mask = MaskOf<Bits>(c[i]);
+        to_x[i] = from[i] & mask;
+        to_y[i] = from[i] & ~mask;
       });
-    });
+    } else if (to_x) {
+      EachElement(g.numel(), [=] DYGRAPH_FN(int64_t i) { to_x[i] = from[i] & MaskOf<Bits>(c[i]); });
+    } else if (to_y) {
+      EachElement(g.numel(),
+                  [=] DYGRAPH_FN(int64_t i) { to_y[i] = from[i] & ~MaskOf<Bits>(c[i]); });
+    }
   }
 };
 }  // namespace grad
@@ -195,10 +190,10 @@ struct WhereGradKernel {
 REGISTER_OPERATOR(where, DefineWhere);
 REGISTER_POINTWISE(where);
 REGISTER_LOD_ALSO(where, kCondition, kY);
-REGISTER_CPU_KERNEL(where, WhereKernel, AllTypes);
+REGISTER_KERNELS(where, WhereKernel, AllTypes);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);
 REGISTER_POINTWISE(where_grad);
-REGISTER_CPU_KERNEL(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -66,7 +66,7 @@ struct AddmmKernel {
     T beta = static_cast<T>(a.Beta);
     const T* from = input.data<T>();
     kernels::Broadcast(out.dims(), from, strides, from, none, to,
-                       [beta](T v, T) { return beta * v; });
+                       [=] DYGRAPH_FN(T v, T) { return beta * v; });
     kernels::MatMul<T>(false, false, x.dim(0), y.dim(1), x.dim(1), static_cast<T>(a.Alpha),
                        x.data<T>(), x.dim(1), y.data<T>(), y.dim(1), T(1), to, y.dim(1));
   }
@@ -74,7 +74,7 @@ struct AddmmKernel {
 
 REGISTER_OPERATOR(addmm, DefineAddmm);
 REGISTER_LOD_ALSO(addmm, kX);
-REGISTER_CPU_KERNEL(addmm, AddmmKernel, float, double);
+REGISTER_KERNELS(addmm, AddmmKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,5 @@
 #include "kernels/matmul.h"
+#include "kernels/row_dots.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -69,19 +70,18 @@ struct BilinearKernel {
     for (int64_t k = 0; k < count; ++k) {
       if (m > 0 && n > 0 && rows > 0)
         kernels::MatMul<T>(false, false, rows, n, m, T(1), xd, m, wd + k * m * n, n, T(0), t, n);
-      for (int64_t r = 0; r < rows; ++r) {
-        double sum = b ? b[k] : 0;
-        for (int64_t i = 0; i < n && m > 0; ++i)
-          sum += static_cast<double>(t[r * n + i]) * yd[r * n + i];
-        to[r * count + k] = static_cast<T>(sum);
-      }
+      kernels::RowDots(static_cast<const T*>(t), n, yd, n, rows, m > 0 ? n : 0,
+                       [=] DYGRAPH_FN(int64_t) { return b ? static_cast<double>(b[k]) : 0.0; },
+                       [=] DYGRAPH_FN(int64_t r, double sum) {
+                         to[r * count + k] = static_cast<T>(sum);
+                       });
     }
   }
 };
 
 REGISTER_OPERATOR(bilinear_tensor_product, DefineBilinear);
 REGISTER_LOD_ALSO(bilinear_tensor_product, kY);
-REGISTER_CPU_KERNEL(bilinear_tensor_product, BilinearKernel, float, double);
+REGISTER_KERNELS(bilinear_tensor_product, BilinearKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -46,7 +46,7 @@ struct BmmKernel {
 
 REGISTER_OPERATOR(bmm, DefineBmm);
 REGISTER_LOD_ALSO(bmm, kY);
-REGISTER_CPU_KERNEL(bmm, BmmKernel, float, double);
+REGISTER_KERNELS(bmm, BmmKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::matmul

@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "operators/linear/conv_shift_loops.h"
 #include "operators/linear/two_factors.h"
 
 namespace dygraph::two_factors {
@@ -34,29 +34,12 @@ void DefineConvShift(OpDef& op) {
       .Grad(Recipe<kConvShift>);
 }
 
-// Calls f(row, i, j, place in X) for all of rows [begin, end).
-template <class F>
-void ForEach(int64_t m, int64_t n, int64_t begin, int64_t end, F f) {
-  for (int64_t b = begin; b < end; ++b) {
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < n; ++j) f(b, i, j, (i + j - (n - 1) / 2 + m) % m);
-    }
-  }
-}
-
 template <class T>
 struct ConvShiftKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const int64_t m = x.dim(1), n = y.dim(1);
-    const T *from = x.data<T>(), *by = y.data<T>();
-    T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(x.dim(0), m * n * 4, [=](int64_t begin, int64_t end) {
-      std::fill(to + begin * m, to + end * m, T(0));
-      ForEach(m, n, begin, end, [=](int64_t b, int64_t i, int64_t j, int64_t at) {
-        to[b * m + i] += from[b * m + at] * by[b * n + j];
-      });
-    });
+    conv_shift::Forward(x.data<T>(), y.data<T>(), x.dim(0), m, n, ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -67,27 +50,17 @@ struct ConvShiftGradKernel {
     const int64_t m = x.dim(1), n = y.dim(1);
     ENFORCE(g.dims() == x.dims(), InvalidArgument, "Out@GRAD must have the shape of X, ", x.dims(),
             ", got ", g.dims());
-    const T* arrived = g.data<T>();
-    Tensor *x_grad = ctx.OutOrNull(grad::kXGrad), *y_grad = ctx.OutOrNull(grad::kYGrad);
-    const T *from = y_grad ? x.data<T>() : nullptr, *by = x_grad ? y.data<T>() : nullptr;
-    T *dx = x_grad ? x_grad->mutable_data<T>() : nullptr,
-      *dy = y_grad ? y_grad->mutable_data<T>() : nullptr;
-    kernels::ParallelRows(x.dim(0), m * n * 8, [=](int64_t begin, int64_t end) {
-      if (dx) std::fill(dx + begin * m, dx + end * m, T(0));
-      if (dy) std::fill(dy + begin * n, dy + end * n, T(0));
-      ForEach(m, n, begin, end, [=](int64_t b, int64_t i, int64_t j, int64_t at) {
-        const T v = arrived[b * m + i];
-        if (dx) dx[b * m + at] += v * by[b * n + j];
-        if (dy) dy[b * n + j] += v * from[b * m + at];
-      });
-    });
+    Tensor *dx = ctx.OutOrNull(grad::kXGrad), *dy = ctx.OutOrNull(grad::kYGrad);
+    conv_shift::Backward(dy ? x.data<T>() : nullptr, dx ? y.data<T>() : nullptr, g.data<T>(),
+                         x.dim(0), m, n, dx ? dx->mutable_data<T>() : nullptr,
+                         dy ? dy->mutable_data<T>() : nullptr);
   }
 };
 
 REGISTER_OPERATOR(conv_shift, DefineConvShift);
-REGISTER_CPU_KERNEL(conv_shift, ConvShiftKernel, float, double);
+REGISTER_KERNELS(conv_shift, ConvShiftKernel, float, double);
 REGISTER_OPERATOR(conv_shift_grad, DefineGrad<kConvShift>);
-REGISTER_CPU_KERNEL(conv_shift_grad, ConvShiftGradKernel, float, double);
+REGISTER_KERNELS(conv_shift_grad, ConvShiftGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::two_factors

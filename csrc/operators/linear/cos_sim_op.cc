@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/row_dots.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -70,38 +71,36 @@ void DefineCosSim(OpDef& op) {
 
 template <class T>
 void Lengths(const Tensor& x, T* to) {
-  int64_t n = Numel(x.dims(), 1, x.rank());
+  const int64_t n = Numel(x.dims(), 1, x.rank());
   const T* from = x.data<T>();
-  for (int64_t r = 0; r < x.dim(0); ++r) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(from[r * n + i]) * from[r * n + i];
-    to[r] = static_cast<T>(std::sqrt(sum));
-  }
+  kernels::RowDots(from, n, from, n, x.dim(0), n, [] DYGRAPH_FN(int64_t) { return 0.0; },
+                   [=] DYGRAPH_FN(int64_t r, double sum) {
+                     to[r] = static_cast<T>(std::sqrt(sum));
+                   });
 }
 
 template <class T>
 struct CosSimKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
-    int64_t n = Numel(x.dims(), 1, x.rank());
-    bool one = y.dim(0) == 1;
+    const int64_t n = Numel(x.dims(), 1, x.rank());
+    const bool one = y.dim(0) == 1;
     T *xn = ctx.Out(kXNorm).mutable_data<T>(), *yn = ctx.Out(kYNorm).mutable_data<T>();
     Lengths(x, xn);
     Lengths(y, yn);
-    const T *a = x.data<T>(), *b = y.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    for (int64_t r = 0; r < x.dim(0); ++r) {
-      const T *u = a + r * n, *v = b + (one ? 0 : r * n);
-      double sum = 0;
-      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(u[i]) * v[i];
-      to[r] = static_cast<T>(sum / (static_cast<double>(xn[r]) * yn[one ? 0 : r]));
-    }
+    kernels::RowDots(x.data<T>(), n, y.data<T>(), one ? 0 : n, x.dim(0), n,
+                     [] DYGRAPH_FN(int64_t) { return 0.0; },
+                     [=] DYGRAPH_FN(int64_t r, double sum) {
+                       const double lengths = static_cast<double>(xn[r]) * yn[one ? 0 : r];
+                       to[r] = static_cast<T>(sum / lengths);
+                     });
   }
 };
 
 REGISTER_OPERATOR(cos_sim, DefineCosSim);
 REGISTER_LOD_ALSO(cos_sim, kY);
-REGISTER_CPU_KERNEL(cos_sim, CosSimKernel, float, double);
+REGISTER_KERNELS(cos_sim, CosSimKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

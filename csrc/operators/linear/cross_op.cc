@@ -1,5 +1,5 @@
 #include "kernels/integer.h"
-#include "kernels/parallel.h"
+#include "kernels/pairs.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -48,7 +48,7 @@ void DefineCross(OpDef& op) {
 
 // a b - c d; integers wrap.
 template <class T>
-T Cut(T a, T b, T c, T d) {
+DYGRAPH_INLINE T Cut(T a, T b, T c, T d) {
   return kernels::Minus(kernels::Times(a, b), kernels::Times(c, d));
 }
 
@@ -60,17 +60,17 @@ struct CrossKernel {
     int64_t outer = Numel(x.dims(), 0, axis), n = Numel(x.dims(), axis + 1, x.rank());
     const T *a = x.data<T>(), *b = ctx.In(kY).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    kernels::ParallelRows(outer, 9 * n, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T *u = a + r * 3 * n, *v = b + r * 3 * n;
-        T* w = to + r * 3 * n;
-        for (int64_t i = 0; i < n; ++i) {
-          w[i] = Cut(u[n + i], v[2 * n + i], u[2 * n + i], v[n + i]);
-          w[n + i] = Cut(u[2 * n + i], v[i], u[i], v[2 * n + i]);
-          w[2 * n + i] = Cut(u[i], v[n + i], u[n + i], v[i]);
-        }
-      }
-    });
+    kernels::ForEachPair(
+        outer, n,
+        [=] DYGRAPH_FN(int64_t r, int64_t i) {
+          const T *u = a + r * 3 * n + i, *v = b + r * 3 * n + i;
+          T* w = to + r * 3 * n + i;
+          const T x = Cut(u[n], v[2 * n], u[2 * n], v[n]), y = Cut(u[2 * n], v[0], u[0], v[2 * n]);
+          w[2 * n] = Cut(u[0], v[n], u[n], v[0]);
+          w[n] = y;
+          w[0] = x;
+        },
+        9);
   }
 };
 
@@ -79,7 +79,7 @@ REGISTER_LOD_ALSO(cross, kY);
 REGISTER_LOD_RULE(cross, [](const LoDCall& c) {
   return AxisOf(c.from.dims(), c.attrs<CrossAttrs>().dim) != 0;
 });
-REGISTER_CPU_KERNEL(cross, CrossKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(cross, CrossKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "kernels/row_dots.h"
 #include "kernels/simd.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
@@ -40,31 +40,14 @@ struct DotKernel {
     const Tensor& x = ctx.In(kX);
     Tensor& out = ctx.Out(kOut);
     int64_t n = x.dims().back();
-    const T *a = x.data<T>(), *b = ctx.In(kY).data<T>();
-    T* to = out.mutable_data<T>();
-    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;  // integers wrap
-    kernels::ParallelRows(out.numel(), n, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        Sum lanes[8] = {};
-        int64_t i = 0;
-        for (; i + 8 <= n; i += 8) {
-          for (int k = 0; k < 8; ++k)
-            lanes[k] += static_cast<Sum>(a[r * n + i + k]) * static_cast<Sum>(b[r * n + i + k]);
-        }
-        for (; i < n; ++i)
-          lanes[0] += static_cast<Sum>(a[r * n + i]) * static_cast<Sum>(b[r * n + i]);
-        Sum total = 0;
-        for (Sum lane : lanes) total += lane;
-        to[r] = static_cast<T>(total);
-      }
-    });
+    kernels::Dots(x.data<T>(), ctx.In(kY).data<T>(), out.numel(), n, out.mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(dot, DefineDot);
 REGISTER_LOD_ALSO(dot, kY);
 REGISTER_LOD_RULE(dot, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(dot, DotKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(dot, DotKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 #include "kernels/einsum.h"
 #include "kernels/elementwise.h"
@@ -159,7 +158,7 @@ void Place(const EinsumOperand& result, const Labels& labels, Tensor* out) {
     auto found = std::find(result.labels.begin(), result.labels.end(), labels[i]);
     from_strides.push_back(found == result.labels.end() ? 0 : from[found - result.labels.begin()]);
   }
-  if (seen.size() < labels.size()) std::memset(to, 0, out->bytes());
+  if (seen.size() < labels.size()) kernels::Fill(to, out->numel(), T(0));
   kernels::CopyStrided(dims, result.value.data<T>(), from_strides, to, to_strides, sizeof(T));
 }
 
@@ -344,7 +343,7 @@ template <class T>
 void AddTo(Tensor* sum, const Tensor& term) {
   T* to = sum->mutable_data<T>();
   kernels::Zip(static_cast<const T*>(to), term.data<T>(), to, sum->numel(),
-               [](T a, T b) { return a + b; });
+               [] DYGRAPH_FN(T a, T b) { return a + b; });
 }
 
 template <class T>
@@ -390,11 +389,11 @@ REGISTER_LOD_RULE(einsum, [](const LoDCall& c) {
   const Equation e = ParseCall(c.call);
   return e.in[c.element].front() == e.out.front();
 });
-REGISTER_CPU_KERNEL(einsum, EinsumKernel, float, double);
+REGISTER_KERNELS(einsum, EinsumKernel, float, double);
 REGISTER_OPERATOR(einsum_grad, grad::DefineEinsumGrad);
-REGISTER_CPU_KERNEL(einsum_grad, grad::EinsumGradKernel, float, double);
+REGISTER_KERNELS(einsum_grad, grad::EinsumGradKernel, float, double);
 REGISTER_OPERATOR(einsum_grad_grad, grad_grad::DefineEinsumGradGrad);
-REGISTER_CPU_KERNEL(einsum_grad_grad, grad_grad::EinsumGradGradKernel, float, double);
+REGISTER_KERNELS(einsum_grad_grad, grad_grad::EinsumGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

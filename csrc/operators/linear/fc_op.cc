@@ -1,10 +1,5 @@
-#include <mutex>
-
-#include "kernels/matmul.h"
-#include "kernels/packed_matrix.h"
-#include "kernels/parallel.h"
-#include "op/kept_form.h"
 #include "op/op_registry.h"
+#include "operators/linear/fc_product.h"
 
 namespace dygraph {
 namespace {
@@ -64,73 +59,6 @@ void DefineFc(OpDef& op) {
       .NoGrad();
 }
 
-// W in panels, in its place.
-struct PackedW : KeptForm::Form {
-  explicit PackedW(const Tensor& w)
-      : Form(Bytes(w), Library::kPlain),
-        matrix(w.dim(0), w.dim(1)),
-        dims_(w.dims()),
-        room_(Storage::Make(CPUPlace(), matrix.bytes())) {
-    matrix.Pack(w.data<float>(), static_cast<float*>(room_->data()));
-  }
-  PackedW(const PackedW& other, Ref<Storage> room)  // a copy in another place
-      : Form(other.matrix.bytes(), Library::kPlain),
-        matrix(other.matrix),
-        dims_(other.dims_),
-        room_(std::move(room)) {
-    std::memcpy(room_->data(), other.room_->data(), matrix.bytes());
-  }
-  static size_t Bytes(const Tensor& w) {
-    return kernels::PackedMatrix(w.dim(0), w.dim(1)).bytes();
-  }
-  const float* data() const { return static_cast<const float*>(room_->data()); }
-  bool restores() const override { return true; }
-  Tensor Restore() const override {
-    Tensor plain(dims_, DType::kFloat32);
-    matrix.Unpack(data(), plain.mutable_data<float>());
-    return plain;
-  }
-  std::shared_ptr<const Form> MovedInto(Tensor* w) const override {
-    const Ref<Storage>& room = w->storage();
-    if (room->place() != CPUPlace() || room->bytes() != matrix.bytes()) return nullptr;
-    room->set_plain_twin(Ref<Storage>());
-    return std::make_shared<const PackedW>(*this, room);
-  }
-  // For products that sum in another order: W beside the panels, from the first of them on.
-  const float* plain() const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!plain_.has_data()) plain_ = Restore();
-    return plain_.data<float>();
-  }
-
-  const kernels::PackedMatrix matrix;
-
- private:
-  Dims dims_;
-  Ref<Storage> room_;
-  mutable std::mutex mutex_;
-  mutable Tensor plain_;
-};
-
-// What is kept of W, and whether these rows can take it. Forms that lack their W stay.
-struct Kept {
-  std::shared_ptr<const PackedW> form;
-  kernels::SumOrder order = kernels::SumOrder::kOther;
-
-  Kept(KeptForm* kept, const Tensor& w, int64_t m) {
-    if (!kept) return;
-    form = std::dynamic_pointer_cast<const PackedW>(kept->Find(w));
-    const kernels::SumOrder sums = kernels::OrderOfSums(m, w.dim(1), w.dim(0));
-    if (sums == kernels::SumOrder::kOther) return;
-    if ((!form || !form->matrix.fits()) && w.has_data() && KeptForm::MayKeep(w) &&
-        KeptForm::HasRoom(PackedW::Bytes(w))) {
-      form = std::make_shared<const PackedW>(w);
-      kept->Keep(w, form);
-    }
-    if (form && form->matrix.fits()) order = sums;
-  }
-};
-
 template <class T>
 struct FcKernel {
   static void Compute(KernelContext& ctx) {
@@ -138,45 +66,16 @@ struct FcKernel {
     const Tensor &x = ctx.In(kInput), &w = ctx.In(kW), *bias = ctx.InOrNull(kBias);
     Tensor& out = ctx.Out(kOut);
     if (out.numel() == 0) return;
-    int64_t n = out.dims().back(), m = out.numel() / n;
-    int64_t k = Numel(x.dims(), a.in_num_col_dims, x.rank());
-    T* y = out.mutable_data<T>();
-    const T* b = bias ? bias->data<T>() : nullptr;
-    bool relu = a.activation_type == "relu";
-    const T* matrix = nullptr;
-    const Kept kept(std::is_same_v<T, float> && !a.padding_weights ? ctx.call().kept : nullptr, w,
-                    m);
-    if constexpr (std::is_same_v<T, float>) {
-      if (kept.order != kernels::SumOrder::kOther) {
-        return kept.form->matrix.Multiply(kept.form->data(), m, x.data<T>(), kept.order, {b, relu},
-                                          y);
-      }
-      if (!w.has_data() && kept.form) matrix = kept.form->plain();
-    }
-    if (!matrix) matrix = w.data<T>();
-    kernels::MatMul<T>(false, false, m, n, k, T(1), x.data<T>(), k, matrix, w.dim(1), T(0), y, n);
-    if (!b && !relu) return;
-    kernels::ParallelRows(m, 2 * n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) Finish(y + i * n, b, relu, n);
-    });
-  }
-
- private:
-  // As elementwise_add and relu do it: a NaN passes, no zero is negative after relu.
-  static void Finish(T* y, const T* b, bool relu, int64_t n) {
-    auto positive = [](T v) { return v <= T(0) ? T(0) : v; };
-    if (b && relu) {
-      for (int64_t j = 0; j < n; ++j) y[j] = positive(y[j] + b[j]);
-    } else if (b) {
-      for (int64_t j = 0; j < n; ++j) y[j] += b[j];
-    } else {
-      for (int64_t j = 0; j < n; ++j) y[j] = positive(y[j]);
-    }
+    const int64_t n = out.dims().back();
+    fc::Product<T>({out.numel() / n, n, Numel(x.dims(), a.in_num_col_dims, x.rank())}, x.data<T>(),
+                   w, a.padding_weights ? nullptr : ctx.call().kept,
+                   {bias ? bias->data<T>() : nullptr, a.activation_type == "relu"},
+                   out.mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(fc, DefineFc);
-REGISTER_CPU_KERNEL(fc, FcKernel, float, double);
+REGISTER_KERNELS(fc, FcKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

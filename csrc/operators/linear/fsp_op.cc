@@ -70,9 +70,9 @@ struct FspGradKernel {
 };
 
 REGISTER_OPERATOR(fsp, DefineFsp);
-REGISTER_CPU_KERNEL(fsp, FspKernel, float, double);
+REGISTER_KERNELS(fsp, FspKernel, float, double);
 REGISTER_OPERATOR(fsp_grad, DefineGrad<kFsp>);
-REGISTER_CPU_KERNEL(fsp_grad, FspGradKernel, float, double);
+REGISTER_KERNELS(fsp_grad, FspGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::two_factors

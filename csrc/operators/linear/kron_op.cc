@@ -52,7 +52,7 @@ struct KronKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Pairs p(x.dims(), y.dims());
     kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, ctx.Out(kOut).mutable_data<T>(),
-                       [](T a, T b) { return kernels::Times(a, b); });
+                       [] DYGRAPH_FN(T a, T b) { return kernels::Times(a, b); });
   }
 };
 
@@ -73,33 +73,32 @@ void DefineKronGrad(OpDef& op) {
 
 template <class T>
 struct KronGradKernel {
-  static void Sums(const Pairs& p, const Tensor& g, const Tensor& other, const Dims& other_strides,
+  static void Sums(KernelContext& ctx, const Pairs& p, const Tensor& g, const Tensor& other, const Dims& other_strides,
                    const Dims& strides, Tensor* out) {
     if (!out || out->numel() == 0) return;
     if (g.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
     Tensor terms(g.dims(), g.dtype(), g.place());
     Dims dense = Strides(p.dims);
     kernels::Broadcast(p.dims, g.data<T>(), dense, other.data<T>(), other_strides,
-                       terms.mutable_data<T>(), [](T a, T b) { return a * b; });
+                       terms.mutable_data<T>(), [] DYGRAPH_FN(T a, T b) { return a * b; });
     if (p.dims.empty()) {
-      *out->mutable_data<T>() = *terms.data<T>();
-      return;
+      return ctx.device().CopyWithin(out->mutable_data<T>(), terms.data<T>(), sizeof(T));
     }
     kernels::SumTo(p.dims, terms.data<T>(), dense, out->mutable_data<T>(), strides);
   }
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Pairs p(x.dims(), y.dims());
-    if (Tensor* out = ctx.OutOrNull(kXGrad)) Sums(p, g, y, p.y, p.x, out);
-    if (Tensor* out = ctx.OutOrNull(kYGrad)) Sums(p, g, x, p.x, p.y, out);
+    if (Tensor* out = ctx.OutOrNull(kXGrad)) Sums(ctx, p, g, y, p.y, p.x, out);
+    if (Tensor* out = ctx.OutOrNull(kYGrad)) Sums(ctx, p, g, x, p.x, p.y, out);
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(kron, DefineKron);
-REGISTER_CPU_KERNEL(kron, KronKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(kron, KronKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(kron_grad, grad::DefineKronGrad);
-REGISTER_CPU_KERNEL(kron_grad, grad::KronGradKernel, float, double);
+REGISTER_KERNELS(kron_grad, grad::KronGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -114,9 +114,9 @@ bool KeepsRows(const LoDCall& c) {
 REGISTER_OPERATOR(matmul, DefineMatmul);
 REGISTER_LOD_ALSO(matmul, kY);
 REGISTER_LOD_RULE(matmul, KeepsRows);
-REGISTER_CPU_KERNEL(matmul, MatmulKernel, float, double);
+REGISTER_KERNELS(matmul, MatmulKernel, float, double);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);
-REGISTER_CPU_KERNEL(matmul_grad, grad::MatmulGradKernel, float, double);
+REGISTER_KERNELS(matmul_grad, grad::MatmulGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::matmul

@@ -1,3 +1,4 @@
+#include "op/device_types.h"
 #include "op/lod_rule.h"
 #include "operators/linear/matrix_products.h"
 
@@ -120,8 +121,10 @@ REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
 REGISTER_LOD_ALSO(matmul_v2, kY);
 REGISTER_LOD_RULE(matmul_v2, KeepsRows);
 REGISTER_KERNELS(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
+REGISTER_DEVICE_TYPES(matmul_v2, MatmulV2Kernel, float16, bfloat16);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);
 REGISTER_KERNELS(matmul_v2_grad, grad::MatmulV2GradKernel, float, double);
+REGISTER_DEVICE_TYPES(matmul_v2_grad, grad::MatmulV2GradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::matmul

@@ -147,9 +147,9 @@ struct MatrixMulGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(mul, DefineMul);
-REGISTER_CPU_KERNEL(mul, MatrixMulKernel, float, double);
+REGISTER_KERNELS(mul, MatrixMulKernel, float, double);
 REGISTER_OPERATOR(mul_grad, grad::DefineMulGrad);
-REGISTER_CPU_KERNEL(mul_grad, grad::MatrixMulGradKernel, float, double);
+REGISTER_KERNELS(mul_grad, grad::MatrixMulGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

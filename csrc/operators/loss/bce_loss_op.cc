@@ -1,3 +1,4 @@
+#include "kernels/value_check.h"
 #include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
@@ -12,28 +13,28 @@ struct BceLoss {
   template <class T>
   struct Fn {
     static constexpr T kLeast = T(1e-12);  // of x (1 - x), by which the gradient is divided
-    Fn(const KernelContext&, const T* x, const T*, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        ENFORCE(!(x[i] < T(0) || x[i] > T(1)), InvalidArgument,
-                "X must hold probabilities in [0, 1], got ", x[i], " at position ", i,
-                ". Scores go into sigmoid_cross_entropy_with_logits");
-      }
+    Fn(const KernelContext&, const T* x, const T*, int64_t n) { CheckProbabilities(x, n); }
+    static void CheckProbabilities(const T* x, int64_t n) {
+      kernels::CheckEach(
+          x, n, [] DYGRAPH_FN(T v) { return !(v < T(0) || v > T(1)); },
+          "X must hold probabilities in [0, 1], got %. Scores go into "
+          "sigmoid_cross_entropy_with_logits");
     }
-    static T Log(T p) {
+    DYGRAPH_FN static T Log(T p) {
       T log = kernels::Log(p);
       return log < T(-100) ? T(-100) : log;
     }
-    T Value(T x, T y) const { return (y - T(1)) * Log(T(1) - x) - y * Log(x); }
-    T Slope(T x, T y) const {
+    DYGRAPH_FN T Value(T x, T y) const { return (y - T(1)) * Log(T(1) - x) - y * Log(x); }
+    DYGRAPH_FN T Slope(T x, T y) const {
       T product = x * (T(1) - x);
       return (x - y) / (product < kLeast ? kLeast : product);
     }
-    T Curve(T x, T y) const {
+    DYGRAPH_FN T Curve(T x, T y) const {
       T product = x * (T(1) - x);
       T curve = (product - (x - y) * (T(1) - 2 * x)) / (product * product);
       return product < kLeast ? T(1) / kLeast : curve;
     }
-    T Bend(T x, T y) const {
+    DYGRAPH_FN T Bend(T x, T y) const {
       T z = T(1) - x, bend = 2 * (T(1) - y) / (z * z * z) - 2 * y / (x * x * x);
       return x * z < kLeast ? T(0) : bend;
     }
@@ -62,13 +63,13 @@ using BceLossThirdKernel = Loss<BceLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(bce_loss, DefineBceLoss);
 REGISTER_LOD_ALSO(bce_loss, kLabel);
-REGISTER_CPU_KERNEL(bce_loss, BceLossKernel, float, double);
+REGISTER_KERNELS(bce_loss, BceLossKernel, float, double);
 REGISTER_OPERATOR(bce_loss_grad, Loss<BceLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(bce_loss_grad, BceLossGradKernel, float, double);
+REGISTER_KERNELS(bce_loss_grad, BceLossGradKernel, float, double);
 REGISTER_OPERATOR(bce_loss_grad_grad, Loss<BceLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(bce_loss_grad_grad, BceLossGradGradKernel, float, double);
+REGISTER_KERNELS(bce_loss_grad_grad, BceLossGradGradKernel, float, double);
 REGISTER_OPERATOR(bce_loss_grad_grad_grad, Loss<BceLoss>::DefineThird);
-REGISTER_CPU_KERNEL(bce_loss_grad_grad_grad, BceLossThirdKernel, float, double);
+REGISTER_KERNELS(bce_loss_grad_grad_grad, BceLossThirdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
@@ -33,42 +34,50 @@ void DefineBpr(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(row, position of the label's score, position of another, their difference).
-template <class T, class F>
-void ForEachPair(const Tensor& x, const Tensor& label, F f) {
-  kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), -1);
-  labels::ClassLabels classes(label);
-  classes.CheckAll(s.n);
-  const T* xd = x.data<T>();
-  for (int64_t r = 0; r < s.outer; ++r) {
-    int64_t p = r * s.n + classes[r];
-    for (int64_t j = r * s.n; j < (r + 1) * s.n; ++j) {
-      if (j != p) f(r, p, j, xd[j] - xd[p]);
-    }
+// Rows of scores with their labels, which are checked.
+template <class T>
+struct Scores {
+  Scores(const Tensor& x, const Tensor& label)
+      : x(x.data<T>()),
+        classes(label),
+        rows(labels::ShapeOf(x.dims(), -1).outer),
+        n(labels::ShapeOf(x.dims(), -1).n),
+        share(T(1) / static_cast<T>(n - 1)) {
+    classes.CheckAll(n);
   }
-}
+  const T* x;
+  labels::ClassLabels classes;
+  int64_t rows, n;
+  T share;
+};
 
 template <class T>
-T Logistic(T x) {
+DYGRAPH_INLINE T Logistic(T x) {
   T e = std::exp(-std::abs(x));
   return (x >= T(0) ? T(1) : e) / (T(1) + e);
 }
 
 template <class T>
-T Share(const Tensor& x) {
-  return T(1) / static_cast<T>(x.dim(x.rank() - 1) - 1);
-}
-
-template <class T>
 struct BprKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
-    Tensor& out = ctx.Out(kY);
-    T *y = out.mutable_data<T>(), share = Share<T>(x);
-    std::fill(y, y + out.numel(), T(0));
-    ForEachPair<T>(x, ctx.In(kLabel), [=](int64_t r, int64_t, int64_t, T d) {
-      y[r] += share * (std::log1p(std::exp(-std::abs(d))) + (d > T(0) ? d : T(0)));
-    });
+    T* y = ctx.Out(kY).mutable_data<T>();
+    const Scores<T> scores(ctx.In(kX), ctx.In(kLabel));
+    kernels::ForEachRowPlain(
+        scores.rows, scores.n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const int64_t n = scores.n, label = scores.classes[r];
+          const T *x = scores.x + r * n, share = scores.share;
+          const T sum = kernels::Fold(
+              team, n, T(0),
+              [=](int64_t j) {
+                const T d = x[j] - x[label];
+                if (j == label) return T(0);
+                return share * (std::log1p(std::exp(-std::abs(d))) + (d > T(0) ? d : T(0)));
+              },
+              kernels::Sum());
+          team.Once([=] { y[r] = sum; });
+        },
+        30);
   }
 };
 
@@ -90,14 +99,26 @@ void DefineBprGrad(OpDef& op) {
 template <class T>
 struct BprGradKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
     const T* g = ctx.In(kYGrad).data<T>();
-    T *dx = ctx.Out(kXGrad).mutable_data<T>(), share = Share<T>(x);
-    std::fill(dx, dx + x.numel(), T(0));
-    ForEachPair<T>(x, ctx.In(kLabel), [=](int64_t r, int64_t p, int64_t j, T d) {
-      dx[j] = g[r] * share * Logistic(d);
-      dx[p] -= dx[j];
-    });
+    T* dx = ctx.Out(kXGrad).mutable_data<T>();
+    const Scores<T> scores(ctx.In(kX), ctx.In(kLabel));
+    kernels::ForEachRowPlain(
+        scores.rows, scores.n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const int64_t n = scores.n, label = scores.classes[r];
+          const T *x = scores.x + r * n, factor = g[r] * scores.share;
+          T* to = dx + r * n;
+          const T sum = kernels::Fold(
+              team, n, T(0),
+              [=](int64_t j) {
+                if (j == label) return T(0);
+                to[j] = factor * Logistic(x[j] - x[label]);
+                return -to[j];
+              },
+              kernels::Sum());
+          team.Once([=] { to[label] = sum; });
+        },
+        30);
   }
 };
 }  // namespace grad
@@ -125,7 +146,7 @@ struct BprThird {
       for (int64_t j = 0; j < s.n; ++j) {
         if (j != classes[r]) sum = sum + Softplus(row[j] - row[classes[r]]);
       }
-      p.Set(0, r, sum * Share<double>(x));
+      p.Set(0, r, sum * (1 / static_cast<double>(s.n - 1)));
       p.Flush();
     }
   }
@@ -147,25 +168,44 @@ void DefineBprGradGrad(OpDef& op) {
       .Grad(higher::Recipe<BprThird>);
 }
 
+// What a row gives the gradient of its loss, and the score of its label.
+template <class T>
+struct Results {
+  T to_loss, to_label;
+  DYGRAPH_INLINE Results operator+(Results b) const {
+    return {to_loss + b.to_loss, to_label + b.to_label};
+  }
+};
+
 template <class T>
 struct BprGradGradKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
     const T *g = ctx.In(kYGrad).data<T>(), *v = ctx.In(kV).data<T>();
-    auto cleared = [](Tensor* t) {
-      T* data = t ? t->mutable_data<T>() : nullptr;
-      if (t) std::fill(data, data + t->numel(), T(0));
-      return data;
-    };
-    T *dx = cleared(ctx.OutOrNull(kXResult)), *dg = cleared(ctx.OutOrNull(kYGradResult));
-    T share = Share<T>(x);
-    ForEachPair<T>(x, ctx.In(kLabel), [=](int64_t r, int64_t p, int64_t j, T d) {
-      T change = share * (v[j] - v[p]);
-      if (dg) dg[r] += change * Logistic(d);
-      if (!dx) return;
-      dx[j] = g[r] * change * Logistic(d) * Logistic(-d);
-      dx[p] -= dx[j];
-    });
+    Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kYGradResult);
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr;
+    const Scores<T> scores(ctx.In(kX), ctx.In(kLabel));
+    kernels::ForEachRowPlain(
+        scores.rows, scores.n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const int64_t n = scores.n, label = scores.classes[r];
+          const T *x = scores.x + r * n, *along = v + r * n, share = scores.share;
+          T* to = dx ? dx + r * n : nullptr;
+          const Results<T> sums = kernels::Fold(
+              team, n, Results<T>{T(0), T(0)},
+              [=](int64_t j) {
+                if (j == label) return Results<T>{T(0), T(0)};
+                const T d = x[j] - x[label], change = share * (along[j] - along[label]);
+                const T bend = g[r] * change * Logistic(d) * Logistic(-d);
+                if (to) to[j] = bend;
+                return Results<T>{change * Logistic(d), -bend};
+              },
+              kernels::Sum());
+          team.Once([=] {
+            if (dg) dg[r] = sums.to_loss;
+            if (to) to[label] = sums.to_label;
+          });
+        },
+        60);
   }
 };
 }  // namespace grad_grad
@@ -173,11 +213,11 @@ using grad_grad::BprThird;
 
 REGISTER_OPERATOR(bpr_loss, DefineBpr);
 REGISTER_LOD_ALSO(bpr_loss, kLabel);
-REGISTER_CPU_KERNEL(bpr_loss, BprKernel, float, double);
+REGISTER_KERNELS(bpr_loss, BprKernel, float, double);
 REGISTER_OPERATOR(bpr_loss_grad, grad::DefineBprGrad);
-REGISTER_CPU_KERNEL(bpr_loss_grad, grad::BprGradKernel, float, double);
+REGISTER_KERNELS(bpr_loss_grad, grad::BprGradKernel, float, double);
 REGISTER_OPERATOR(bpr_loss_grad_grad, grad_grad::DefineBprGradGrad);
-REGISTER_CPU_KERNEL(bpr_loss_grad_grad, grad_grad::BprGradGradKernel, float, double);
+REGISTER_KERNELS(bpr_loss_grad_grad, grad_grad::BprGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(bpr_loss_grad_grad, BprThird);
 
 }  // namespace

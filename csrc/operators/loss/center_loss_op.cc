@@ -1,4 +1,7 @@
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
 #include "op/lod_rule.h"
+#include "op/number.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -78,40 +81,55 @@ struct CenterLossKernel {
     const T *xd = x.data<T>(), *from = centers.data<T>();
     Tensor *diff = ctx.OutOrNull(kDiff), *loss = ctx.OutOrNull(kLoss);
     // Centers may be written in place: all differences come first.
-    std::vector<T> kept(static_cast<size_t>(n * width));
-    for (int64_t r = 0; r < n; ++r) {
-      T sum = 0;
-      for (int64_t k = 0; k < width; ++k) {
-        T d = xd[r * width + k] - from[classes[r] * width + k];
-        kept[r * width + k] = d;
-        sum += d * d;
-      }
-      if (loss) loss->mutable_data<T>()[r] = sum / T(2);
-    }
-    if (diff) std::copy(kept.begin(), kept.end(), diff->mutable_data<T>());
+    Scratch room = ctx.Workspace(diff ? 0 : n * width * sizeof(T));
+    T* kept = diff ? diff->mutable_data<T>() : room.as<T>();
+    T* to_loss = loss ? loss->mutable_data<T>() : nullptr;
+    kernels::ForEachRowPlain(n, width, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const T *x = xd + r * width, *center = from + classes[r] * width;
+      T* d = kept + r * width;
+      const T sum = kernels::Fold(
+          team, width, T(0),
+          [=](int64_t k) {
+            d[k] = x[k] - center[k];
+            return d[k] * d[k];
+          },
+          kernels::Sum());
+      team.Once([=] {
+        if (to_loss) to_loss[r] = sum / T(2);
+      });
+    });
     if (Tensor* out = ctx.OutOrNull(kCentersOut)) {
       T* to = out->mutable_data<T>();
-      if (to != from) std::copy(from, from + clusters * width, to);
+      if (to != from) ctx.device().CopyWithin(to, from, centers.bytes());
       if (ctx.attrs<CenterLossAttrs>().need_update)
         Move(classes, kept, n, width, clusters, ctx, to);
     }
   }
-  static void Move(const labels::ClassLabels& classes, const std::vector<T>& diff, int64_t n,
-                   int64_t width, int64_t clusters, const KernelContext& ctx, T* to) {
-    T rate = ctx.In(kRate).data<T>()[0];
-    std::vector<int64_t> count(static_cast<size_t>(clusters), 1);
-    for (int64_t r = 0; r < n; ++r) ++count[classes[r]];
-    for (int64_t r = 0; r < n; ++r) {
-      T share = rate / static_cast<T>(count[classes[r]]);
-      for (int64_t k = 0; k < width; ++k) to[classes[r] * width + k] += share * diff[r * width + k];
-    }
+  // One team walks over the samples, so that those of a center are added in their order.
+  static void Move(const labels::ClassLabels& classes, const T* diff, int64_t n, int64_t width,
+                   int64_t clusters, KernelContext& ctx, T* to) {
+    const Number<T> rate(ctx.In(kRate));
+    Scratch room = ctx.Workspace(clusters * sizeof(int64_t));
+    int64_t* count = room.as<int64_t>();
+    kernels::Fill(count, clusters, int64_t{1});
+    kernels::ForEachRowPlain(1, n * width, [=] DYGRAPH_FN(int64_t, kernels::Team team) {
+      team.Once([=] {
+        for (int64_t r = 0; r < n; ++r) ++count[classes[r]];
+      });
+      team.Sync();
+      for (int64_t r = 0; r < n; ++r) {
+        const int64_t c = classes[r];
+        const T share = rate() / static_cast<T>(count[c]);
+        team.Each(width, [=](int64_t k) { to[c * width + k] += share * diff[r * width + k]; });
+      }
+    });
   }
 };
 
 REGISTER_OPERATOR(center_loss, DefineCenterLoss);
 REGISTER_LOD_ALSO(center_loss, kLabel);
 REGISTER_LOD_RULE(center_loss, [](const LoDCall& c) { return c.out_slot != kCentersOut; });
-REGISTER_CPU_KERNEL(center_loss, CenterLossKernel, float, double);
+REGISTER_KERNELS(center_loss, CenterLossKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <cmath>
 
+#include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "op/lod_rule.h"
 #include "operators/labels.h"
 
@@ -60,12 +61,18 @@ struct CrossEntropy2Kernel {
     classes.Check(s.n, ignored);
     Tensor *y = ctx.OutOrNull(kY), *match = ctx.OutOrNull(kMatchX);
     const T* xd = x.data<T>();
-    for (int64_t r = 0; r < s.outer; ++r) {
-      T p = classes[r] == ignored ? T(1) : xd[r * s.n + classes[r]];
-      T log = std::log(p);
-      if (match) match->mutable_data<T>()[r] = p;
-      if (y) y->mutable_data<T>()[r] = -(std::isinf(log) ? std::copysign(T(1e20), log) : log);
-    }
+    T *to = y ? y->mutable_data<T>() : nullptr, *at = match ? match->mutable_data<T>() : nullptr;
+    const int64_t n = s.n;
+    kernels::ForEach(
+        s.outer,
+        [=] DYGRAPH_FN(int64_t r) {
+          const int64_t c = classes[r];
+          const T p = c == ignored ? T(1) : xd[r * n + c];
+          const T log = std::log(p);
+          if (at) at[r] = p;
+          if (to) to[r] = -(std::isinf(log) ? std::copysign(T(1e20), log) : log);
+        },
+        16);
   }
 };
 
@@ -121,19 +128,20 @@ struct CrossEntropyGrad2Kernel {
     classes.Check(n, ignored);
     const T *match = ctx.In(kMatchX).data<T>(), *g = ctx.In(kYGrad).data<T>();
     T* to = dx.mutable_data<T>();
-    std::fill(to, to + dx.numel(), T(0));
-    for (int64_t r = 0; r < ctx.In(kMatchX).numel(); ++r) {
-      if (classes[r] != ignored) to[r * n + classes[r]] = -g[r] / match[r];
-    }
+    kernels::Fill(to, dx.numel(), T(0));
+    kernels::ForEach(ctx.In(kMatchX).numel(), [=] DYGRAPH_FN(int64_t r) {
+      const int64_t c = classes[r];
+      if (c != ignored) to[r * n + c] = -g[r] / match[r];
+    });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(cross_entropy2, DefineCrossEntropy2);
 REGISTER_LOD_ALSO(cross_entropy2, kLabel);
-REGISTER_CPU_KERNEL(cross_entropy2, CrossEntropy2Kernel, float, double);
+REGISTER_KERNELS(cross_entropy2, CrossEntropy2Kernel, float, double);
 REGISTER_OPERATOR(cross_entropy_grad2, grad::DefineCrossEntropyGrad2);
-REGISTER_CPU_KERNEL(cross_entropy_grad2, grad::CrossEntropyGrad2Kernel, float, double);
+REGISTER_KERNELS(cross_entropy_grad2, grad::CrossEntropyGrad2Kernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

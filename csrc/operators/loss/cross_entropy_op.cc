@@ -2,7 +2,8 @@
 
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "operators/labels.h"
+#include "kernels/elementwise.h"
+#include "operators/loss/targets.h"
 
 namespace dygraph {
 namespace {
@@ -40,39 +41,35 @@ void DefineCrossEntropy(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(row, position in X, weight) for every probability that enters the loss of its row.
-template <class T, class F>
-void ForEachTerm(const Tensor& x, const Tensor& label, const CrossEntropyAttrs& a, F f) {
-  kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), -1);
-  if (!a.soft_label) {
-    labels::ClassLabels classes(label);
-    classes.Check(s.n, a.ignore_index);
-    for (int64_t r = 0; r < s.outer; ++r) {
-      if (classes[r] != a.ignore_index) f(r, r * s.n + classes[r], T(1));
-    }
-    return;
-  }
-  const T* weights = label.data<T>();
-  for (int64_t r = 0; r < s.outer; ++r) {
-    for (int64_t j = r * s.n; j < (r + 1) * s.n; ++j) {
-      if (weights[j] != T(0)) f(r, j, weights[j]);
-    }
-  }
+template <class T>
+labels::Targets<T> TargetsOf(const Tensor& x, const Tensor& label, const CrossEntropyAttrs& a) {
+  return {label, a.soft_label, a.ignore_index, labels::ShapeOf(x.dims(), -1)};
 }
 
 template <class T>
 struct CrossEntropyKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    Tensor& out = ctx.Out(kY);
+    const auto targets = TargetsOf<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>());
     const T* xd = x.data<T>();
-    T* y = out.mutable_data<T>();
-    std::fill(y, y + out.numel(), T(0));
-    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(),
-                   [=](int64_t r, int64_t j, T w) {
-                     T log = std::log(xd[j]);
-                     y[r] -= w * (std::isinf(log) ? std::copysign(T(1e20), log) : log);
-                   });
+    T* y = ctx.Out(kY).mutable_data<T>();
+    const int64_t rows = labels::ShapeOf(x.dims(), -1).outer;
+    kernels::ForEachRowPlain(
+        rows, rows ? x.numel() / rows : 0,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const labels::RowTargets<T> row = targets[r];
+          const T loss = kernels::Fold(
+              team, row.count, T(0),
+              [=](int64_t i) {
+                const T part = row.Part(i);
+                if (part == T(0)) return T(0);  // 0 log 0 is 0
+                const T log = std::log(xd[row.At(i)]);
+                return -(part * (std::isinf(log) ? std::copysign(T(1e20), log) : log));
+              },
+              kernels::Sum());
+          team.Once([=] { y[r] = loss; });
+        },
+        16);
   }
 };
 
@@ -97,9 +94,18 @@ struct CrossEntropyGradKernel {
     const Tensor& x = ctx.In(kX);
     const T *xd = x.data<T>(), *g = ctx.In(kYGrad).data<T>();
     T* dx = ctx.Out(kXGrad).mutable_data<T>();
-    std::fill(dx, dx + x.numel(), T(0));
-    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(),
-                   [=](int64_t r, int64_t j, T w) { dx[j] = -g[r] * w / xd[j]; });
+    kernels::Fill(dx, x.numel(), T(0));
+    const auto targets = TargetsOf<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>());
+    const int64_t rows = labels::ShapeOf(x.dims(), -1).outer;
+    kernels::ForEachRowPlain(rows, rows ? x.numel() / rows : 0,
+                             [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+                               const labels::RowTargets<T> row = targets[r];
+                               team.Each(row.count, [=](int64_t i) {
+                                 const T part = row.Part(i);
+                                 const int64_t j = row.At(i);
+                                 if (part != T(0)) dx[j] = -g[r] * part / xd[j];
+                               });
+                             });
   }
 };
 }  // namespace grad
@@ -149,28 +155,39 @@ struct CrossEntropyGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const T *xd = x.data<T>(), *g = ctx.In(kYGrad).data<T>(), *v = ctx.In(kV).data<T>();
-    auto cleared = [](Tensor* t) {
-      T* data = t ? t->mutable_data<T>() : nullptr;
-      if (t) std::fill(data, data + t->numel(), T(0));
-      return data;
-    };
-    T *dx = cleared(ctx.OutOrNull(kXResult)), *dg = cleared(ctx.OutOrNull(kYGradResult));
-    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(),
-                   [=](int64_t r, int64_t j, T w) {
-                     if (dx) dx[j] = v[j] * g[r] * w / (xd[j] * xd[j]);
-                     if (dg) dg[r] -= v[j] * w / xd[j];
-                   });
+    Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kYGradResult);
+    T *dx = to_x ? to_x->mutable_data<T>() : nullptr, *dg = to_g ? to_g->mutable_data<T>() : nullptr;
+    if (dx) kernels::Fill(dx, x.numel(), T(0));
+    const auto targets = TargetsOf<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>());
+    const int64_t rows = labels::ShapeOf(x.dims(), -1).outer;
+    kernels::ForEachRowPlain(
+        rows, rows ? x.numel() / rows : 0, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const labels::RowTargets<T> row = targets[r];
+          const T change = kernels::Fold(
+              team, row.count, T(0),
+              [=](int64_t i) {
+                const T part = row.Part(i);
+                const int64_t j = row.At(i);
+                if (part == T(0)) return T(0);
+                if (dx) dx[j] = v[j] * g[r] * part / (xd[j] * xd[j]);
+                return -(v[j] * part / xd[j]);
+              },
+              kernels::Sum());
+          team.Once([=] {
+            if (dg) dg[r] = change;
+          });
+        });
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(cross_entropy, DefineCrossEntropy);
 REGISTER_LOD_ALSO(cross_entropy, kLabel);
-REGISTER_CPU_KERNEL(cross_entropy, CrossEntropyKernel, float, double);
+REGISTER_KERNELS(cross_entropy, CrossEntropyKernel, float, double);
 REGISTER_OPERATOR(cross_entropy_grad, grad::DefineCrossEntropyGrad);
-REGISTER_CPU_KERNEL(cross_entropy_grad, grad::CrossEntropyGradKernel, float, double);
+REGISTER_KERNELS(cross_entropy_grad, grad::CrossEntropyGradKernel, float, double);
 REGISTER_OPERATOR(cross_entropy_grad_grad, grad_grad::DefineCrossEntropyGradGrad);
-REGISTER_CPU_KERNEL(cross_entropy_grad_grad, grad_grad::CrossEntropyGradGradKernel, float, double);
+REGISTER_KERNELS(cross_entropy_grad_grad, grad_grad::CrossEntropyGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

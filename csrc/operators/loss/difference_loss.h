@@ -146,6 +146,14 @@ struct Loss {
     }
   }
 
+  template <class F, class T>
+  DYGRAPH_FN static T ExtraOf(const F& f, T d, T y) {
+    if constexpr (L::kExtra != nullptr) {
+      return f.Extra(d, y);
+    } else {
+      return T(0);
+    }
+  }
   template <class T>
   struct Kernel {
     static void Compute(KernelContext& ctx) {
@@ -160,12 +168,10 @@ struct Loss {
         Tensor* t = ctx.OutOrNull(kExtra);
         if (t) extra = t->mutable_data<T>();
       }
-      for (int64_t i = 0; i < a.numel(); ++i) {
+      kernels::ForEach(a.numel(), [=] DYGRAPH_FN(int64_t i) {
         if (loss) loss[i] = f.Value(ad[i] - bd[i], label[i]);
-        if constexpr (L::kExtra != nullptr) {
-          if (extra) extra[i] = f.Extra(ad[i] - bd[i], label[i]);
-        }
-      }
+        if (extra) extra[i] = ExtraOf(f, ad[i] - bd[i], label[i]);
+      });
     }
   };
   template <class T, class F>
@@ -176,23 +182,24 @@ struct Loss {
     const T* g = ctx.In(kGiven).template data<T>();
     typename L::template Fn<T> f(ctx);
     Tensor *to_a = ctx.OutOrNull(0), *to_b = ctx.OutOrNull(1);
-    T *da = to_a ? to_a->mutable_data<T>() : nullptr, *db = to_b ? to_b->mutable_data<T>() : da;
-    for (int64_t i = 0; i < a.numel(); ++i) {
+    T* da = to_a ? to_a->mutable_data<T>() : nullptr;
+    T* db = to_b ? to_b->mutable_data<T>() : nullptr;
+    kernels::ForEach(a.numel(), [=] DYGRAPH_FN(int64_t i) {
       T v = g[i] * derivative(f, ad[i] - bd[i], label[i]);
-      if (to_b) db[i] = -v;
-      if (to_a) da[i] = v;
-    }
+      if (db) db[i] = -v;
+      if (da) da[i] = v;
+    });
   }
   template <class T>
   struct GradKernel {
     static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, [](const auto& f, T d, T y) { return f.Slope(d, y); });
+      Times<T>(ctx, pointwise_loss::SlopeOf());
     }
   };
   template <class T>
   struct GradGradKernel {
     static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, [](const auto& f, T d, T y) { return f.Curve(d, y); });
+      Times<T>(ctx, pointwise_loss::CurveOf());
     }
   };
 };

@@ -13,11 +13,11 @@ struct HingeLoss {
   template <class T>
   struct Fn {
     Fn(const KernelContext&, const T*, const T*, int64_t) {}
-    T Value(T x, T y) const {
+    DYGRAPH_FN T Value(T x, T y) const {
       T v = T(1) - (T(2) * y - T(1)) * x;
       return v < T(0) ? T(0) : v;
     }
-    T Slope(T x, T y) const {
+    DYGRAPH_FN T Slope(T x, T y) const {
       T sign = T(2) * y - T(1);
       return T(1) - sign * x > T(0) ? -sign : T(0);
     }
@@ -41,9 +41,9 @@ using HingeLossGradKernel = Loss<HingeLoss>::GradKernel<T>;
 
 REGISTER_OPERATOR(hinge_loss, DefineHingeLoss);
 REGISTER_LOD_ALSO(hinge_loss, kLabel);
-REGISTER_CPU_KERNEL(hinge_loss, HingeLossKernel, float, double);
+REGISTER_KERNELS(hinge_loss, HingeLossKernel, float, double);
 REGISTER_OPERATOR(hinge_loss_grad, Loss<HingeLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(hinge_loss_grad, HingeLossGradKernel, float, double);
+REGISTER_KERNELS(hinge_loss_grad, HingeLossGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -28,13 +28,13 @@ struct HuberLoss {
       ENFORCE(delta > 0, InvalidArgument, "delta must be above 0 in ", DTypeOf<T>::value, ", got ",
               ToString(FloatValue(ctx.attrs<HuberAttrs>().delta)));
     }
-    T Extra(T d, T) const { return -d; }
-    T Value(T d, T) const {
+    DYGRAPH_FN T Extra(T d, T) const { return -d; }
+    DYGRAPH_FN T Value(T d, T) const {
       T r = std::abs(d);
       return r <= delta ? T(0.5) * r * r : delta * (r - T(0.5) * delta);
     }
-    T Slope(T d, T) const { return d > delta ? delta : d < -delta ? -delta : d; }
-    T Curve(T d, T) const { return std::abs(d) <= delta ? T(1) : T(0); }
+    DYGRAPH_FN T Slope(T d, T) const { return d > delta ? delta : d < -delta ? -delta : d; }
+    DYGRAPH_FN T Curve(T d, T) const { return std::abs(d) <= delta ? T(1) : T(0); }
   };
 };
 
@@ -58,11 +58,11 @@ using HuberLossGradGradKernel = Loss<HuberLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(huber_loss, DefineHuberLoss);
 REGISTER_LOD_ALSO(huber_loss, Loss<HuberLoss>::kB);
-REGISTER_CPU_KERNEL(huber_loss, HuberLossKernel, float, double);
+REGISTER_KERNELS(huber_loss, HuberLossKernel, float, double);
 REGISTER_OPERATOR(huber_loss_grad, Loss<HuberLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(huber_loss_grad, HuberLossGradKernel, float, double);
+REGISTER_KERNELS(huber_loss_grad, HuberLossGradKernel, float, double);
 REGISTER_OPERATOR(huber_loss_grad_grad, Loss<HuberLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(huber_loss_grad_grad, HuberLossGradGradKernel, float, double);
+REGISTER_KERNELS(huber_loss_grad_grad, HuberLossGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::difference_loss

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/lod_rule.h"
@@ -59,14 +60,18 @@ struct KldivKernel {
     const std::string& reduction = ctx.attrs<KldivAttrs>().reduction;
     const T *xd = x.data<T>(), *t = ctx.In(kTarget).data<T>();
     T* out = ctx.Out(kLoss).mutable_data<T>();
-    auto loss = [=](int64_t i) { return t[i] > T(0) ? t[i] * (std::log(t[i]) - xd[i]) : T(0); };
+    auto loss = [xd, t] DYGRAPH_FN(int64_t i) {
+      return t[i] > T(0) ? t[i] * (std::log(t[i]) - xd[i]) : T(0);
+    };
     if (reduction == "none") {
-      for (int64_t i = 0; i < x.numel(); ++i) out[i] = loss(i);
-      return;
+      return kernels::ForEach(
+          x.numel(), [out, loss] DYGRAPH_FN(int64_t i) { out[i] = loss(i); }, 16);
     }
-    double sum = 0;
-    for (int64_t i = 0; i < x.numel(); ++i) sum += loss(i);
-    *out = static_cast<T>(sum) * FactorOf<T>(reduction, x);
+    const T factor = FactorOf<T>(reduction, x);
+    kernels::FoldAll(
+        x.numel(), 0.0,
+        [loss] DYGRAPH_FN(int64_t i) { return static_cast<double>(loss(i)); }, kernels::Sum(),
+        [=] DYGRAPH_FN(double sum) { *out = static_cast<T>(sum) * factor; });
   }
 };
 
@@ -117,8 +122,9 @@ struct KldivGradKernel {
     T* dx = ctx.Out(kXGrad).mutable_data<T>();
     T factor = target.numel() ? FactorOf<T>(reduction, target) : T(1);
     bool each = reduction == "none";
-    for (int64_t i = 0; i < target.numel(); ++i)
+    kernels::ForEach(target.numel(), [=] DYGRAPH_FN(int64_t i) {
       dx[i] = t[i] > T(0) ? -t[i] * g[each ? i : 0] * factor : T(0);
+    });
   }
 };
 }  // namespace grad
@@ -126,9 +132,9 @@ struct KldivGradKernel {
 REGISTER_GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
 REGISTER_OPERATOR(kldiv_loss, DefineKldiv);
 REGISTER_LOD_ALSO(kldiv_loss, kTarget);
-REGISTER_CPU_KERNEL(kldiv_loss, KldivKernel, float, double);
+REGISTER_KERNELS(kldiv_loss, KldivKernel, float, double);
 REGISTER_OPERATOR(kldiv_loss_grad, grad::DefineKldivGrad);
-REGISTER_CPU_KERNEL(kldiv_loss_grad, grad::KldivGradKernel, float, double);
+REGISTER_KERNELS(kldiv_loss_grad, grad::KldivGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,3 +1,5 @@
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/labels.h"
@@ -53,12 +55,12 @@ struct LabelSmoothKernel {
     const T *xd = x.data<T>(), *pd = prior ? prior->data<T>() : nullptr;
     T* out = ctx.Out(kOut).mutable_data<T>();
     int64_t rows = classes ? x.numel() / classes : 0;
-    kernels::ParallelRows(rows, classes, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t c = 0; c < classes; ++c) {
-          out[r * classes + c] = (T(1) - e) * xd[r * classes + c] + (pd ? e * pd[c] : even);
-        }
-      }
+    kernels::ForEachRowPlain(rows, classes, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const T* from = xd + r * classes;
+      T* to = out + r * classes;
+      team.Each(classes, [=](int64_t c) {
+        to[c] = (T(1) - e) * from[c] + (pd ? e * pd[c] : even);
+      });
     });
   }
 };
@@ -84,16 +86,16 @@ struct LabelSmoothGradKernel {
     T keep = T(1) - static_cast<T>(ctx.attrs<LabelSmoothAttrs>().epsilon);
     const T* from = g.data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
-    for (int64_t i = 0; i < g.numel(); ++i) to[i] = keep * from[i];
+    kernels::MapPlain(from, to, g.numel(), [=] DYGRAPH_FN(T v) { return keep * v; });
   }
 };
 }  // namespace grad
 
 REGISTER_GRADIENT_SHAPES(label_smooth, {"X", "Out"}, {"PriorDist", ""});
 REGISTER_OPERATOR(label_smooth, DefineLabelSmooth);
-REGISTER_CPU_KERNEL(label_smooth, LabelSmoothKernel, float, double);
+REGISTER_KERNELS(label_smooth, LabelSmoothKernel, float, double);
 REGISTER_OPERATOR(label_smooth_grad, grad::DefineLabelSmoothGrad);
-REGISTER_CPU_KERNEL(label_smooth_grad, grad::LabelSmoothGradKernel, float, double);
+REGISTER_KERNELS(label_smooth_grad, grad::LabelSmoothGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -22,15 +22,15 @@ struct LogLoss {
     T e;
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : e(static_cast<T>(ctx.attrs<LogLossAttrs>().epsilon)) {}
-    T Value(T p, T y) const {
+    DYGRAPH_FN T Value(T p, T y) const {
       return -(y * kernels::Log(p + e)) - (T(1) - y) * kernels::Log(T(1) - p + e);
     }
-    T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
-    T Curve(T p, T y) const {
+    DYGRAPH_FN T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
+    DYGRAPH_FN T Curve(T p, T y) const {
       T a = p + e, b = T(1) - p + e;
       return y / (a * a) + (T(1) - y) / (b * b);
     }
-    T Bend(T p, T y) const {
+    DYGRAPH_FN T Bend(T p, T y) const {
       T a = p + e, b = T(1) - p + e;
       return 2 * (T(1) - y) / (b * b * b) - 2 * y / (a * a * a);
     }
@@ -59,13 +59,13 @@ using LogLossThirdKernel = Loss<LogLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(log_loss, DefineLogLoss);
 REGISTER_LOD_ALSO(log_loss, kLabel);
-REGISTER_CPU_KERNEL(log_loss, LogLossKernel, float, double);
+REGISTER_KERNELS(log_loss, LogLossKernel, float, double);
 REGISTER_OPERATOR(log_loss_grad, Loss<LogLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(log_loss_grad, LogLossGradKernel, float, double);
+REGISTER_KERNELS(log_loss_grad, LogLossGradKernel, float, double);
 REGISTER_OPERATOR(log_loss_grad_grad, Loss<LogLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(log_loss_grad_grad, LogLossGradGradKernel, float, double);
+REGISTER_KERNELS(log_loss_grad_grad, LogLossGradGradKernel, float, double);
 REGISTER_OPERATOR(log_loss_grad_grad_grad, Loss<LogLoss>::DefineThird);
-REGISTER_CPU_KERNEL(log_loss_grad_grad_grad, LogLossThirdKernel, float, double);
+REGISTER_KERNELS(log_loss_grad_grad_grad, LogLossThirdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -22,12 +22,12 @@ struct MarginRankLoss {
     T margin;
     explicit Fn(const KernelContext& ctx)
         : margin(static_cast<T>(ctx.attrs<MarginAttrs>().margin)) {}
-    T Value(T d, T y) const {
+    DYGRAPH_FN T Value(T d, T y) const {
       T v = margin - y * d;
       return v < T(0) ? T(0) : v;
     }
-    T Extra(T d, T y) const { return margin - y * d > T(0) ? T(1) : T(0); }
-    T Slope(T d, T y) const { return -y * Extra(d, y); }
+    DYGRAPH_FN T Extra(T d, T y) const { return margin - y * d > T(0) ? T(1) : T(0); }
+    DYGRAPH_FN T Slope(T d, T y) const { return -y * Extra(d, y); }
   };
 };
 
@@ -50,9 +50,9 @@ using MarginRankLossGradKernel = Loss<MarginRankLoss>::GradKernel<T>;
 
 REGISTER_OPERATOR(margin_rank_loss, DefineMarginRankLoss);
 REGISTER_LOD_ALSO(margin_rank_loss, Loss<MarginRankLoss>::kB, Loss<MarginRankLoss>::kLabel);
-REGISTER_CPU_KERNEL(margin_rank_loss, MarginRankLossKernel, float, double);
+REGISTER_KERNELS(margin_rank_loss, MarginRankLossKernel, float, double);
 REGISTER_OPERATOR(margin_rank_loss_grad, Loss<MarginRankLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(margin_rank_loss_grad, MarginRankLossGradKernel, float, double);
+REGISTER_KERNELS(margin_rank_loss_grad, MarginRankLossGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::difference_loss

@@ -1,3 +1,4 @@
+#include "kernels/value_check.h"
 #include "op/lod_rule.h"
 #include "operators/loss/pointwise_loss.h"
 
@@ -12,22 +13,22 @@ struct ModifiedHuber {
   using Attrs = void;
   template <class T>
   struct Fn {
-    Fn(const KernelContext&, const T*, const T* y, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        ENFORCE(y[i] == T(0) || y[i] == T(1), InvalidArgument, "Y must hold 0 or 1, got ", y[i],
-                " at position ", i);
-      }
+    Fn(const KernelContext&, const T*, const T* y, int64_t n) { CheckTruths(y, n); }
+    static void CheckTruths(const T* y, int64_t n) {
+      kernels::CheckEach(
+          y, n, [] DYGRAPH_FN(T v) { return v == T(0) || v == T(1); },
+          "Y must hold 0 or 1, got %");
     }
-    T Value(T x, T y) const {
+    DYGRAPH_FN T Value(T x, T y) const {
       T v = (T(2) * y - T(1)) * x;
       if (v < T(-1)) return T(-4) * v;
       return v < T(1) ? (T(1) - v) * (T(1) - v) : v == v ? T(0) : v;
     }
-    T Slope(T x, T y) const {
+    DYGRAPH_FN T Slope(T x, T y) const {
       T sign = T(2) * y - T(1), v = sign * x;
       return v < T(-1) ? T(-4) * sign : v < T(1) ? T(-2) * (T(1) - v) * sign : T(0);
     }
-    T Curve(T x, T y) const {
+    DYGRAPH_FN T Curve(T x, T y) const {
       T v = (T(2) * y - T(1)) * x;
       return v >= T(-1) && v < T(1) ? T(2) : T(0);
     }
@@ -68,10 +69,10 @@ struct ModifiedHuberKernel {
     Tensor *margin = ctx.OutOrNull(0), *out = ctx.OutOrNull(1);
     T* v = margin ? margin->mutable_data<T>() : nullptr;
     T* loss = out ? out->mutable_data<T>() : nullptr;
-    for (int64_t i = 0; i < x.numel(); ++i) {
+    kernels::ForEach(x.numel(), [=] DYGRAPH_FN(int64_t i) {
       if (v) v[i] = (T(2) * yd[i] - T(1)) * xd[i];
       if (loss) loss[i] = f.Value(xd[i], yd[i]);
-    }
+    });
   }
 };
 template <class T>
@@ -81,11 +82,11 @@ using ModifiedHuberGradGradKernel = Loss<ModifiedHuber>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(modified_huber_loss, DefineModifiedHuber);
 REGISTER_LOD_ALSO(modified_huber_loss, kLabel);
-REGISTER_CPU_KERNEL(modified_huber_loss, ModifiedHuberKernel, float, double);
+REGISTER_KERNELS(modified_huber_loss, ModifiedHuberKernel, float, double);
 REGISTER_OPERATOR(modified_huber_loss_grad, Loss<ModifiedHuber>::DefineGrad);
-REGISTER_CPU_KERNEL(modified_huber_loss_grad, ModifiedHuberGradKernel, float, double);
+REGISTER_KERNELS(modified_huber_loss_grad, ModifiedHuberGradKernel, float, double);
 REGISTER_OPERATOR(modified_huber_loss_grad_grad, Loss<ModifiedHuber>::DefineGradGrad);
-REGISTER_CPU_KERNEL(modified_huber_loss_grad_grad, ModifiedHuberGradGradKernel, float, double);
+REGISTER_KERNELS(modified_huber_loss_grad_grad, ModifiedHuberGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -1,3 +1,5 @@
+#include "kernels/elementwise.h"
+#include "kernels/fold.h"
 #include "op/lod_rule.h"
 #include "operators/labels.h"
 
@@ -73,25 +75,38 @@ void DefineNll(OpDef& op) {
       });
 }
 
-// Calls f(row, position in X, weight) for every label that counts; gives the sum of weights.
-template <class T, class F>
-double ForEachTerm(const KernelContext& ctx, const Dims& x, F f) {
-  const Tensor* weight = ctx.InOrNull(kWeight);
-  const T* w = weight ? weight->data<T>() : nullptr;
-  int64_t ignored = ctx.attrs<NllAttrs>().ignore_index;
-  int64_t classes = x[1], inner = Numel(x, 2, x.rank());
-  labels::ClassLabels list(ctx.In(kLabel));
-  list.Check(classes, ignored);
-  double total = 0;
-  for (int64_t r = 0; r < x[0] * inner; ++r) {
-    int64_t c = list[r];
-    if (c == ignored) continue;
-    T factor = w ? w[c] : T(1);
-    f(r, (r / inner * classes + c) * inner + r % inner, factor);
-    total += factor;
+// The labels of a call: which element of X each row takes, and with what weight.
+template <class T>
+struct Terms {
+  Terms(const KernelContext& ctx, const Dims& x)
+      : classes(ctx.In(kLabel)),
+        weight(ctx.InOrNull(kWeight) ? ctx.In(kWeight).data<T>() : nullptr),
+        ignored(ctx.attrs<NllAttrs>().ignore_index),
+        count(x[1]),
+        inner(Numel(x, 2, x.rank())),
+        rows(x[0] * inner) {
+    classes.Check(count, ignored);
   }
-  return total;
-}
+  // Without a part in the loss it has no weight, and `at` is -1.
+  struct Term {
+    int64_t at;
+    T weight;
+  };
+  DYGRAPH_INLINE Term operator[](int64_t r) const {
+    const int64_t c = classes[r];
+    if (c == ignored) return {-1, T(0)};
+    return {(r / inner * count + c) * inner + r % inner, weight ? weight[c] : T(1)};
+  }
+  labels::ClassLabels classes;
+  const T* weight;
+  int64_t ignored, count, inner, rows;
+};
+
+// A sum of losses and one of weights.
+struct Sums {
+  double loss, weight;
+  DYGRAPH_INLINE Sums operator+(Sums b) const { return {loss + b.loss, weight + b.weight}; }
+};
 
 template <class T>
 struct NllKernel {
@@ -100,17 +115,27 @@ struct NllKernel {
     const std::string& reduction = ctx.attrs<NllAttrs>().reduction;
     const T* xd = x.data<T>();
     Tensor *out = ctx.OutOrNull(kOut), *weight = ctx.OutOrNull(kTotalWeight);
-    T* each = out && reduction == "none" ? out->mutable_data<T>() : nullptr;
-    if (each) std::fill(each, each + out->numel(), T(0));
-    double sum = 0;
-    double total = ForEachTerm<T>(ctx, x.dims(), [&](int64_t r, int64_t j, T w) {
-      if (each) each[r] = -w * xd[j];
-      sum -= w * xd[j];
-    });
-    if (weight) *weight->mutable_data<T>() = static_cast<T>(total);
-    if (!out || each || reduction == "none") return;
-    if (reduction == "mean") sum = total != 0 ? sum / total : 0;
-    *out->mutable_data<T>() = static_cast<T>(sum);
+    const bool none = reduction == "none", mean = reduction == "mean";
+    T *to = out ? out->mutable_data<T>() : nullptr, *each = none ? to : nullptr;
+    T* total = weight ? weight->mutable_data<T>() : nullptr;
+    const Terms<T> terms(ctx, x.dims());
+    kernels::FoldAll(
+        terms.rows, Sums{0, 0},
+        [=] DYGRAPH_FN(int64_t r) {
+          const auto term = terms[r];
+          if (each) each[r] = T(0);
+          if (term.at < 0) return Sums{0, 0};
+          const T loss = -term.weight * xd[term.at];
+          if (each) each[r] = loss;
+          return Sums{static_cast<double>(loss), static_cast<double>(term.weight)};
+        },
+        kernels::Sum(),
+        [=] DYGRAPH_FN(Sums sums) {
+          if (total) *total = static_cast<T>(sums.weight);
+          if (!to || none) return;
+          const double share = sums.weight != 0 ? sums.loss / sums.weight : 0;
+          *to = static_cast<T>(mean ? share : sums.loss);
+        });
   }
 };
 
@@ -145,25 +170,35 @@ struct NllGradKernel {
     const Dims& x = ctx.In(kX).dims();
     const std::string& reduction = ctx.attrs<NllAttrs>().reduction;
     Tensor& out = ctx.Out(kXGrad);
-    T *dx = out.mutable_data<T>(), scale = 1;
+    T* dx = out.mutable_data<T>();
     const T* g = ctx.In(kOutGrad).data<T>();
     bool each = reduction == "none";
-    if (reduction == "mean") {
-      double total = ForEachTerm<T>(ctx, x, [](int64_t, int64_t, T) {});
-      scale = total != 0 ? static_cast<T>(1 / total) : T(0);
+    const bool mean = reduction == "mean";
+    const Terms<T> terms(ctx, x);
+    Scratch room = ctx.Workspace(sizeof(T));
+    T* scale = room.as<T>();
+    if (mean) {
+      kernels::FoldAll(
+          terms.rows, 0.0,
+          [=] DYGRAPH_FN(int64_t r) { return static_cast<double>(terms[r].weight); },
+          kernels::Sum(), [=] DYGRAPH_FN(double total) {
+            *scale = total != 0 ? static_cast<T>(1 / total) : T(0);
+          });
     }
-    std::fill(dx, dx + out.numel(), T(0));
-    ForEachTerm<T>(ctx, x,
-                   [=](int64_t r, int64_t j, T w) { dx[j] = -w * g[each ? r : 0] * scale; });
+    kernels::Fill(dx, out.numel(), T(0));
+    kernels::ForEach(terms.rows, [=] DYGRAPH_FN(int64_t r) {
+      const auto term = terms[r];
+      if (term.at >= 0) dx[term.at] = -term.weight * g[each ? r : 0] * (mean ? *scale : T(1));
+    });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(nll_loss, DefineNll);
 REGISTER_LOD_ALSO(nll_loss, kLabel);
-REGISTER_CPU_KERNEL(nll_loss, NllKernel, float, double);
+REGISTER_KERNELS(nll_loss, NllKernel, float, double);
 REGISTER_OPERATOR(nll_loss_grad, grad::DefineNllGrad);
-REGISTER_CPU_KERNEL(nll_loss_grad, grad::NllGradKernel, float, double);
+REGISTER_KERNELS(nll_loss_grad, grad::NllGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -14,6 +14,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "operators/labels.h"
 
 namespace dygraph::pointwise_loss {
@@ -41,6 +42,26 @@ inline RecipeRef LogisticBend(GradBuilder& g, RecipeRef x, RecipeRef given, Reci
 }
 
 inline std::string GradOf(const std::string& name) { return name + "@GRAD"; }
+
+// The derivatives of a function as functions of it and its arguments.
+struct SlopeOf {
+  template <class F, class T>
+  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+    return f.Slope(x, y);
+  }
+};
+struct CurveOf {
+  template <class F, class T>
+  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+    return f.Curve(x, y);
+  }
+};
+struct BendOf {
+  template <class F, class T>
+  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+    return f.Bend(x, y);
+  }
+};
 
 template <class L>
 struct Loss {
@@ -142,12 +163,11 @@ struct Loss {
       typename L::template Fn<T> f(ctx, xd, yd, x.numel());
       T* out = ctx.Out(kOut).mutable_data<T>();
       if constexpr (kIsHot<L>) {
-        auto value = [f](T a, T b) { return f.Value(a, b); };
+        auto value = [f] DYGRAPH_FN(T a, T b) { return f.Value(a, b); };
         return kernels::Zip(xd, yd, out, x.numel(), value, kCost);
       }
-      ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) out[i] = f.Value(xd[i], yd[i]);
-      });
+      kernels::ForEach(
+          x.numel(), [=] DYGRAPH_FN(int64_t i) { out[i] = f.Value(xd[i], yd[i]); }, kCost);
     }
   };
 
@@ -158,30 +178,24 @@ struct Loss {
     typename L::template Fn<T> f(ctx, xd, yd, x.numel());
     T* out = ctx.Out(kOut).mutable_data<T>();
     if constexpr (kIsHot<L>) {
-      auto product = [f, derivative](T a, T b, T d) { return d * derivative(f, a, b); };
+      auto product = [f, derivative] DYGRAPH_FN(T a, T b, T d) { return d * derivative(f, a, b); };
       return kernels::Zip3(xd, yd, g, out, x.numel(), product, kCost);
     }
-    ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = g[i] * derivative(f, xd[i], yd[i]);
-    });
+    kernels::ForEach(
+        x.numel(), [=] DYGRAPH_FN(int64_t i) { out[i] = g[i] * derivative(f, xd[i], yd[i]); },
+        kCost);
   }
   template <class T>
   struct GradKernel {
-    static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Slope(x, y); });
-    }
+    static void Compute(KernelContext& ctx) { Times<T>(ctx, SlopeOf()); }
   };
   template <class T>
   struct GradGradKernel {
-    static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Curve(x, y); });
-    }
+    static void Compute(KernelContext& ctx) { Times<T>(ctx, CurveOf()); }
   };
   template <class T>
   struct ThirdKernel {
-    static void Compute(KernelContext& ctx) {
-      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Bend(x, y); });
-    }
+    static void Compute(KernelContext& ctx) { Times<T>(ctx, BendOf()); }
   };
 };
 

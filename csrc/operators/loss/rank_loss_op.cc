@@ -13,9 +13,9 @@ struct RankLoss {
   template <class T>
   struct Fn {
     explicit Fn(const KernelContext&) {}
-    T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
-    T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
-    T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
+    DYGRAPH_FN T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
+    DYGRAPH_FN T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
+    DYGRAPH_FN T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
   };
 };
 
@@ -41,11 +41,11 @@ using RankLossGradGradKernel = Loss<RankLoss>::GradGradKernel<T>;
 REGISTER_OPERATOR(rank_loss, DefineRankLoss);
 REGISTER_LOD_ALSO(rank_loss, Loss<RankLoss>::kB, Loss<RankLoss>::kLabel);
 REGISTER_LOD_RULE(rank_loss, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(rank_loss, RankLossKernel, float, double);
+REGISTER_KERNELS(rank_loss, RankLossKernel, float, double);
 REGISTER_OPERATOR(rank_loss_grad, Loss<RankLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(rank_loss_grad, RankLossGradKernel, float, double);
+REGISTER_KERNELS(rank_loss_grad, RankLossGradKernel, float, double);
 REGISTER_OPERATOR(rank_loss_grad_grad, Loss<RankLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(rank_loss_grad_grad, RankLossGradGradKernel, float, double);
+REGISTER_KERNELS(rank_loss_grad_grad, RankLossGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::difference_loss

@@ -1,4 +1,8 @@
+#include <optional>
+
+#include "kernels/fold.h"
 #include "op/lod_rule.h"
+#include "op/number.h"
 #include "operators/loss/pointwise_loss.h"
 
 namespace dygraph::pointwise_loss {
@@ -21,24 +25,38 @@ struct LogitsLoss {
   }
   template <class T>
   struct Fn {
-    T ignored, factor = 1;
+    T ignored;
+    std::optional<Number<T>> factor;  // none: 1
     Fn(const KernelContext& ctx, const T*, const T* label, int64_t n)
         : ignored(static_cast<T>(ctx.attrs<LogitsAttrs>().ignore_index)) {
       if (!ctx.attrs<LogitsAttrs>().normalize) return;
-      int64_t kept = 0;
-      for (int64_t i = 0; i < n; ++i) kept += label[i] != ignored;
-      factor = T(1) / static_cast<T>(std::max<int64_t>(kept, 1));
+      Tensor share({1}, DTypeOf<T>::value, ctx.place());
+      ShareOfOne(label, n, ignored, share.mutable_data<T>());
+      factor.emplace(share);
     }
-    T FactorOf(T y) const { return y == ignored ? T(0) : factor; }
+    // 1 / the number of labels that are not left out.
+    static void ShareOfOne(const T* label, int64_t n, T left_out, T* share) {
+      kernels::FoldAll(
+          n, int64_t{0},
+          [=] DYGRAPH_FN(int64_t i) { return static_cast<int64_t>(label[i] != left_out); },
+          kernels::Sum(), [=] DYGRAPH_FN(int64_t kept) {
+            *share = T(1) / static_cast<T>(kept > 1 ? kept : 1);
+          });
+    }
+    DYGRAPH_FN T FactorOf(T y) const {
+      return y == ignored ? T(0) : factor ? (*factor)() : T(1);
+    }
     // 0 where it is ignored, so that 0 times what comes of it is 0.
-    T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
-    T Value(T x, T y) const {
+    DYGRAPH_FN T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
+    DYGRAPH_FN T Value(T x, T y) const {
       // Of the two equal forms the one whose terms do not cancel for labels of 0 and 1.
       T kept = Kept(x, y), z = y == T(1) ? -kept : kept, less = y == T(1) ? T(0) : kept * y;
       return FactorOf(y) * (kernels::Softplus(z) - less);
     }
-    T Slope(T x, T y) const { return FactorOf(y) * (kernels::Sigmoid(Kept(x, y)) - Kept(y, y)); }
-    T Curve(T x, T y) const {
+    DYGRAPH_FN T Slope(T x, T y) const {
+      return FactorOf(y) * (kernels::Sigmoid(Kept(x, y)) - Kept(y, y));
+    }
+    DYGRAPH_FN T Curve(T x, T y) const {
       T kept = Kept(x, y);
       return FactorOf(y) * kernels::Sigmoid(kept) * kernels::Sigmoid(-kept);
     }
@@ -66,11 +84,11 @@ using LogitsLossGradGradKernel = Loss<LogitsLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits, DefineLogitsLoss);
 REGISTER_LOD_ALSO(sigmoid_cross_entropy_with_logits, kLabel);
-REGISTER_CPU_KERNEL(sigmoid_cross_entropy_with_logits, LogitsLossKernel, float, double);
+REGISTER_KERNELS(sigmoid_cross_entropy_with_logits, LogitsLossKernel, float, double);
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits_grad, Loss<LogitsLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(sigmoid_cross_entropy_with_logits_grad, LogitsLossGradKernel, float, double);
+REGISTER_KERNELS(sigmoid_cross_entropy_with_logits_grad, LogitsLossGradKernel, float, double);
 REGISTER_OPERATOR(sigmoid_cross_entropy_with_logits_grad_grad, Loss<LogitsLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(sigmoid_cross_entropy_with_logits_grad_grad, LogitsLossGradGradKernel, float,
+REGISTER_KERNELS(sigmoid_cross_entropy_with_logits_grad_grad, LogitsLossGradGradKernel, float,
                     double);
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/fold.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
@@ -58,27 +59,31 @@ void DefineSmoothL1(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls f(row, i, inside, outside, difference) for every element.
-template <class T, class F>
-void ForEach(KernelContext& ctx, F f) {
-  const Tensor& x = ctx.In(kX);
-  const Tensor *in = ctx.InOrNull(kInside), *out = ctx.InOrNull(kOutside);
-  const T *xd = x.data<T>(), *yd = ctx.In(kY).data<T>();
-  const T *id = in ? in->data<T>() : nullptr, *od = out ? out->data<T>() : nullptr;
-  int64_t rows = x.dim(0), width = rows ? x.numel() / rows : 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = r * width; i < (r + 1) * width; ++i) {
-      T inside = id ? id[i] : T(1);
-      f(r, i, inside, od ? od[i] : T(1), inside * (xd[i] - yd[i]));
-    }
-  }
-}
-
+// What a call reads, element by element.
 template <class T>
-T Square(const KernelContext& ctx) {
-  T sigma = static_cast<T>(ctx.attrs<SmoothL1Attrs>().sigma);
-  return sigma * sigma;
-}
+struct Given {
+  explicit Given(const KernelContext& ctx)
+      : x(ctx.In(kX).data<T>()),
+        y(ctx.In(kY).data<T>()),
+        inside(ctx.HasInput(kInside) ? ctx.In(kInside).data<T>() : nullptr),
+        outside(ctx.HasInput(kOutside) ? ctx.In(kOutside).data<T>() : nullptr),
+        rows(ctx.In(kX).dim(0)),
+        width(rows ? ctx.In(kX).numel() / rows : 0) {
+    const T sigma = static_cast<T>(ctx.attrs<SmoothL1Attrs>().sigma);
+    s2 = sigma * sigma;
+  }
+  DYGRAPH_INLINE T Inside(int64_t i) const { return inside ? inside[i] : T(1); }
+  DYGRAPH_INLINE T Outside(int64_t i) const { return outside ? outside[i] : T(1); }
+  DYGRAPH_INLINE T Difference(int64_t i) const { return Inside(i) * (x[i] - y[i]); }
+  // Whether the square applies, and the slope there.
+  DYGRAPH_INLINE bool IsNear(T d) const { return std::abs(d) * s2 < T(1); }
+  DYGRAPH_INLINE T Slope(T d) const {
+    return IsNear(d) ? d * s2 : d > T(0) ? T(1) : d < T(0) ? T(-1) : d;
+  }
+  const T *x, *y, *inside, *outside;
+  int64_t rows, width;
+  T s2;
+};
 
 template <class T>
 struct SmoothL1Kernel {
@@ -86,15 +91,25 @@ struct SmoothL1Kernel {
     Tensor *diff = ctx.OutOrNull(kDiff), *out = ctx.OutOrNull(kOut);
     T* d_out = diff ? diff->mutable_data<T>() : nullptr;
     T* loss = out ? out->mutable_data<T>() : nullptr;
-    if (loss) std::fill(loss, loss + out->numel(), T(0));
-    T s2 = Square<T>(ctx);
-    ForEach<T>(ctx, [=](int64_t r, int64_t i, T, T outside, T d) {
-      T size = std::abs(d);
-      if (d_out) d_out[i] = d;
-      if (loss) {
-        loss[r] += outside * (size * s2 < T(1) ? T(0.5) * d * d * s2 : size - T(0.5) / s2);
-      }
-    });
+    const Given<T> given(ctx);
+    kernels::ForEachRowPlain(
+        given.rows, given.width, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const Given<T>* in = &given;
+          const int64_t first = r * in->width;
+          const T sum = kernels::Fold(
+              team, in->width, T(0),
+              [=](int64_t j) {
+                const int64_t i = first + j;
+                const T d = in->Difference(i), size = std::abs(d), s2 = in->s2;
+                if (d_out) d_out[i] = d;
+                return in->Outside(i) *
+                       (in->IsNear(d) ? T(0.5) * d * d * s2 : size - T(0.5) / s2);
+              },
+              kernels::Sum());
+          team.Once([=] {
+            if (loss) loss[r] = sum;
+          });
+        });
   }
 };
 
@@ -135,13 +150,18 @@ struct SmoothL1GradKernel {
     T* dx = x ? x->mutable_data<T>() : nullptr;
     T* dy = y ? y->mutable_data<T>() : nullptr;
     const T* g = ctx.In(kOutGrad).data<T>();
-    T s2 = Square<T>(ctx);
-    ForEach<T>(ctx, [=](int64_t r, int64_t i, T inside, T outside, T d) {
-      T slope = std::abs(d) * s2 < T(1) ? d * s2 : d > T(0) ? T(1) : d < T(0) ? T(-1) : d;
-      T v = g[r] * inside * outside * slope;
-      if (dx) dx[i] = v;
-      if (dy) dy[i] = -v;
-    });
+    const Given<T> given(ctx);
+    kernels::ForEachRowPlain(
+        given.rows, given.width, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const Given<T>* in = &given;
+          const int64_t first = r * in->width;
+          team.Each(in->width, [=](int64_t j) {
+            const int64_t i = first + j;
+            const T v = g[r] * in->Inside(i) * in->Outside(i) * in->Slope(in->Difference(i));
+            if (dx) dx[i] = v;
+            if (dy) dy[i] = -v;
+          });
+        });
   }
 };
 }  // namespace grad
@@ -168,16 +188,18 @@ struct SmoothL1Third {
   template <class T>
   static void RunWith(higher::Problem& p) {
     using higher::Scalar;
-    const double s2 = static_cast<double>(Square<T>(p.ctx));
-    const T* y = p.ctx.In(kY).data<T>();
-    std::vector<Scalar> sums(p.ctx.In(kX).dim(0));
+    const Given<T> given(p.ctx);
+    const double s2 = static_cast<double>(given.s2);
+    std::vector<Scalar> sums(given.rows);
     for (Scalar& sum : sums) sum = kernels::Constant(0);
-    ForEach<T>(p.ctx, [&](int64_t r, int64_t i, T inside, T outside, T) {
-      Scalar d = (p.Leaf(0, i) - static_cast<double>(y[i])) * static_cast<double>(inside);
+    for (int64_t i = 0; i < given.rows * given.width; ++i) {
+      Scalar d = (p.Leaf(0, i) - static_cast<double>(given.y[i])) *
+                 static_cast<double>(given.Inside(i));
       const double size = ValueOf(d) < 0 ? -1 : 1;
       Scalar loss = std::fabs(ValueOf(d)) * s2 < 1 ? d * d * (0.5 * s2) : d * size;
-      sums[r] = sums[r] + loss * static_cast<double>(outside);
-    });
+      Scalar& sum = sums[i / given.width];
+      sum = sum + loss * static_cast<double>(given.Outside(i));
+    }
     for (size_t r = 0; r < sums.size(); ++r) p.Set(0, static_cast<int64_t>(r), sums[r]);
   }
 };
@@ -220,15 +242,27 @@ struct SmoothL1GradGradKernel {
     Tensor *x = ctx.OutOrNull(kXResult), *out = ctx.OutOrNull(kOutGradResult);
     T* dx = x ? x->mutable_data<T>() : nullptr;
     T* dg = out ? out->mutable_data<T>() : nullptr;
-    if (dg) std::fill(dg, dg + out->numel(), T(0));
     const T *g = ctx.In(kOutGrad).data<T>(), *v = ctx.In(kV).data<T>();
-    T s2 = Square<T>(ctx);
-    ForEach<T>(ctx, [=](int64_t r, int64_t i, T inside, T outside, T d) {
-      bool near = std::abs(d) * s2 < T(1);
-      T slope = near ? d * s2 : d > T(0) ? T(1) : d < T(0) ? T(-1) : d;
-      if (dx) dx[i] = near ? v[i] * g[r] * outside * inside * inside * s2 : T(0);
-      if (dg) dg[r] += v[i] * outside * inside * slope;
-    });
+    const Given<T> given(ctx);
+    kernels::ForEachRowPlain(
+        given.rows, given.width, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const Given<T>* in = &given;
+          const int64_t first = r * in->width;
+          const T sum = kernels::Fold(
+              team, in->width, T(0),
+              [=](int64_t j) {
+                const int64_t i = first + j;
+                const T inside = in->Inside(i), outside = in->Outside(i), d = in->Difference(i);
+                if (dx) {
+                  dx[i] = in->IsNear(d) ? v[i] * g[r] * outside * inside * inside * in->s2 : T(0);
+                }
+                return v[i] * outside * inside * in->Slope(d);
+              },
+              kernels::Sum());
+          team.Once([=] {
+            if (dg) dg[r] = sum;
+          });
+        });
   }
 };
 }  // namespace grad_grad
@@ -236,11 +270,11 @@ using grad_grad::SmoothL1Third;
 
 REGISTER_OPERATOR(smooth_l1_loss, DefineSmoothL1);
 REGISTER_LOD_ALSO(smooth_l1_loss, kY);
-REGISTER_CPU_KERNEL(smooth_l1_loss, SmoothL1Kernel, float, double);
+REGISTER_KERNELS(smooth_l1_loss, SmoothL1Kernel, float, double);
 REGISTER_OPERATOR(smooth_l1_loss_grad, grad::DefineSmoothL1Grad);
-REGISTER_CPU_KERNEL(smooth_l1_loss_grad, grad::SmoothL1GradKernel, float, double);
+REGISTER_KERNELS(smooth_l1_loss_grad, grad::SmoothL1GradKernel, float, double);
 REGISTER_OPERATOR(smooth_l1_loss_grad_grad, grad_grad::DefineSmoothL1GradGrad);
-REGISTER_CPU_KERNEL(smooth_l1_loss_grad_grad, grad_grad::SmoothL1GradGradKernel, float, double);
+REGISTER_KERNELS(smooth_l1_loss_grad_grad, grad_grad::SmoothL1GradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(smooth_l1_loss_grad_grad, SmoothL1Third);
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include <cmath>
-#include <vector>
 
+#include "kernels/elementwise.h"
 #include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/lod_rule.h"
-#include "operators/labels.h"
+#include "operators/loss/class_gradient.h"
+#include "operators/loss/targets.h"
 
 namespace dygraph {
 namespace {
@@ -55,37 +56,6 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// The classes of each row that have a part in the loss: Visit calls f(position, part). Labels are
-// checked.
-template <class T>
-class Targets {
- public:
-  Targets(const Tensor& label, const LossAttrs& a, const kernels::SoftmaxShape& s)
-      : label_(label), ignored_(a.ignore_index), soft_(a.soft_label), shape_(s) {
-    if (!soft_) labels::ClassLabels(label).Check(s.n, a.ignore_index);
-  }
-  template <class F>
-  void Visit(int64_t row, F f) const {
-    const int64_t first = row / shape_.inner * shape_.n * shape_.inner + row % shape_.inner;
-    if (!soft_) {
-      const int64_t c = labels::ClassLabels(label_)[row];
-      if (c != ignored_) f(first + c * shape_.inner, T(1));
-      return;
-    }
-    const T* part = label_.data<T>();
-    for (int64_t i = 0; i < shape_.n; ++i) {
-      const int64_t j = first + i * shape_.inner;
-      if (part[j] != T(0)) f(j, part[j]);  // 0 log 0 is 0
-    }
-  }
-
- private:
-  const Tensor& label_;
-  int64_t ignored_;
-  bool soft_;
-  kernels::SoftmaxShape shape_;
-};
-
 template <class T>
 struct SoftmaxWithCrossEntropyKernel {
   static void Compute(KernelContext& ctx) {
@@ -94,7 +64,7 @@ struct SoftmaxWithCrossEntropyKernel {
     kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), a.axis);
     T* loss = ctx.Out(kLoss).mutable_data<T>();
     const T* xd = x.data<T>();
-    if (!a.use_softmax) return OfProbabilities(x, label, a, s, &ctx.Out(kSoftmax), loss);
+    if (!a.use_softmax) return OfProbabilities(ctx, x, label, s, loss);
     if (a.soft_label) {
       kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
       return Soft(xd, label.data<T>(), s, loss);
@@ -102,35 +72,48 @@ struct SoftmaxWithCrossEntropyKernel {
     labels::ClassLabels classes(label);
     classes.Check(s.n, a.ignore_index);
     kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
-    for (int64_t r = 0; r < s.rows(); ++r) {
-      int64_t c = classes[r];
-      loss[r] = c == a.ignore_index ? T(0)
-                                    : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
-    }
+    const int64_t ignored = a.ignore_index;
+    kernels::ForEach(s.rows(), [=] DYGRAPH_FN(int64_t r) {
+      const int64_t c = classes[r];
+      loss[r] =
+          c == ignored ? T(0) : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
+    });
   }
-  static void OfProbabilities(const Tensor& x, const Tensor& label, const LossAttrs& a,
-                              const kernels::SoftmaxShape& s, Tensor* softmax, T* loss) {
-    std::copy_n(x.data<T>(), x.numel(), softmax->mutable_data<T>());
-    const Targets<T> targets(label, a, s);
+  static void OfProbabilities(KernelContext& ctx, const Tensor& x, const Tensor& label,
+                              const kernels::SoftmaxShape& s, T* loss) {
+    const LossAttrs& a = ctx.attrs<LossAttrs>();
+    ctx.device().CopyWithin(ctx.Out(kSoftmax).mutable_raw_data(), x.raw_data(), x.bytes());
+    const labels::Targets<T> targets(label, a.soft_label, a.ignore_index, s);
     const T* p = x.data<T>();
-    for (int64_t r = 0; r < s.rows(); ++r) {
-      T sum = 0;
-      targets.Visit(r, [&](int64_t j, T t) { sum -= t * std::log(p[j]); });
-      loss[r] = sum;
-    }
+    kernels::ForEachRowPlain(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const labels::RowTargets<T> row = targets[r];
+      const T sum = kernels::Fold(
+          team, row.count, T(0),
+          [=](int64_t i) {
+            const T part = row.Part(i);
+            return part == T(0) ? T(0) : -(part * std::log(p[row.At(i)]));  // 0 log 0 is 0
+          },
+          kernels::Sum());
+      team.Once([=] { loss[r] = sum; });
+    });
   }
   // `loss` holds log(sum(exp(x))).
-  static void Soft(const T* x, const T* label, const kernels::SoftmaxShape& s, T* loss) {
-    kernels::ParallelRows(s.rows(), s.n * 3, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        T sum = 0;
-        for (int64_t i = 0; i < s.n; ++i) {
-          int64_t j = (r / s.inner * s.n + i) * s.inner + r % s.inner;
-          if (label[j] != T(0)) sum += label[j] * (loss[r] - x[j]);  // 0 log 0 is 0
-        }
-        loss[r] = sum;
-      }
-    });
+  static void Soft(const T* x, const T* label, kernels::SoftmaxShape s, T* loss) {
+    kernels::ForEachRowPlain(
+        s.rows(), s.n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const int64_t first = r / s.inner * s.n * s.inner + r % s.inner;
+          const T total = loss[r];
+          const T sum = kernels::Fold(
+              team, s.n, T(0),
+              [=](int64_t i) {
+                const int64_t j = first + i * s.inner;
+                return label[j] != T(0) ? label[j] * (total - x[j]) : T(0);  // 0 log 0 is 0
+              },
+              kernels::Sum());
+          team.Once([=] { loss[r] = sum; });
+        },
+        3);
   }
 };
 
@@ -204,80 +187,62 @@ struct GradKernel {
     const LossAttrs& a = ctx.attrs<LossAttrs>();
     kernels::SoftmaxShape s = labels::ShapeOf(y.dims(), a.axis);
     T* dx = ctx.Out(kLogitsGrad).mutable_data<T>();
-    if (!a.use_softmax) return OfProbabilities(y, label, a, s, g, h, dx);
+    if (!a.use_softmax) return OfProbabilities(ctx, y, label, s, g, h, dx);
     if (h) {
-      if (g && dx == y.data<T>()) {  // Softmax is read once more
-        Tensor copy(y.dims(), y.dtype(), y.place());
-        std::copy_n(y.data<T>(), y.numel(), copy.mutable_data<T>());
-        y = copy;
-      }
+      if (g && dx == y.data<T>()) y = Copied(ctx, y);  // Softmax is read once more
       kernels::SoftmaxGrad(y.data<T>(), h->data<T>(), s, dx);
       if (!g) return;
     } else if (!g) {
-      return std::fill(dx, dx + y.numel(), T(0));
+      return kernels::Fill(dx, y.numel(), T(0));
     }
     const T *gd = g->data<T>(), *yd = y.data<T>();
     bool add = h != nullptr;
     if (a.soft_label) {
       const T* ld = label.data<T>();
-      return kernels::ParallelRows(s.rows(), s.n * 4, [=](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
-          T mass = 0;
-          for (int64_t i = 0; i < s.n; ++i) mass += ld[at + i * s.inner];
-          for (int64_t i = 0; i < s.n; ++i) {
-            int64_t j = at + i * s.inner;
-            dx[j] = gd[r] * (yd[j] * mass - ld[j]) + (add ? dx[j] : T(0));
-          }
-        }
-      });
+      return kernels::ForEachRowPlain(
+          s.rows(), s.n,
+          [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+            const int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
+            const T mass = kernels::Fold(
+                team, s.n, T(0), [=](int64_t i) { return ld[at + i * s.inner]; }, kernels::Sum());
+            team.Each(s.n, [=](int64_t i) {
+              const int64_t j = at + i * s.inner;
+              dx[j] = gd[r] * (yd[j] * mass - ld[j]) + (add ? dx[j] : T(0));
+            });
+          },
+          4);
     }
     labels::ClassLabels classes(label);
     classes.Check(s.n, a.ignore_index);
-    int64_t ignored = a.ignore_index;
-    kernels::ParallelRows(s.outer, s.n * s.inner, [=](int64_t begin, int64_t end) {
-      kernels::Simd([=] {
-        for (int64_t o = begin; o < end; ++o) {
-          if (s.inner == 1) {
-            T f = classes[o] == ignored ? T(0) : gd[o];
-            Scaled(yd + o * s.n, f, s.n, dx + o * s.n, add);
-            continue;
-          }
-          for (int64_t c = 0; c < s.n; ++c) {
-            int64_t at = (o * s.n + c) * s.inner;
-            for (int64_t k = 0; k < s.inner; ++k) {
-              T f = classes[o * s.inner + k] == ignored ? T(0) : gd[o * s.inner + k];
-              dx[at + k] = yd[at + k] * f + (add ? dx[at + k] : T(0));
-            }
-          }
-        }
-      });
-      for (int64_t r = begin * s.inner; r < end * s.inner; ++r) {
-        int64_t c = classes[r];
-        if (c != ignored) dx[(r / s.inner * s.n + c) * s.inner + r % s.inner] -= gd[r];
-      }
-    });
+    labels::ClassGradient(yd, gd, classes, a.ignore_index, s, add, dx);
+  }
+  static Tensor Copied(KernelContext& ctx, const Tensor& t) {
+    Tensor copy(t.dims(), t.dtype(), t.place());
+    ctx.device().CopyWithin(copy.mutable_raw_data(), t.raw_data(), t.bytes());
+    return copy;
   }
   // dx may be where y lies.
-  static void OfProbabilities(const Tensor& y, const Tensor& label, const LossAttrs& a,
+  static void OfProbabilities(KernelContext& ctx, const Tensor& y, const Tensor& label,
                               const kernels::SoftmaxShape& s, const Tensor* g, const Tensor* h,
                               T* dx) {
-    std::vector<T> p(y.data<T>(), y.data<T>() + y.numel());
-    for (int64_t i = 0; i < y.numel(); ++i) dx[i] = h ? h->data<T>()[i] : T(0);
-    if (!g) return;
-    const Targets<T> targets(label, a, s);
-    const T* gd = g->data<T>();
-    for (int64_t r = 0; r < s.rows(); ++r)
-      targets.Visit(r, [&](int64_t j, T t) { dx[j] -= gd[r] * t / p[j]; });
-  }
-  static DYGRAPH_INLINE void Scaled(const T* y, T f, int64_t n, T* to, bool add) {
-    if (add) {
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < n; ++j) to[j] += y[j] * f;
+    const LossAttrs& a = ctx.attrs<LossAttrs>();
+    const Tensor copy = Copied(ctx, y);
+    if (h) {
+      ctx.device().CopyWithin(dx, h->raw_data(), h->bytes());
     } else {
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < n; ++j) to[j] = y[j] * f;
+      kernels::Fill(dx, y.numel(), T(0));
     }
+    if (!g) return;
+    const labels::Targets<T> targets(label, a.soft_label, a.ignore_index, s);
+    const T *gd = g->data<T>(), *p = copy.data<T>();
+    kernels::ForEachRowPlain(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const labels::RowTargets<T> row = targets[r];
+      team.Each(row.count, [=](int64_t i) {
+        const T part = row.Part(i);
+        const int64_t j = row.At(i);
+        if (part != T(0)) dx[j] -= gd[r] * part / p[j];
+      });
+    });
   }
 };
 }  // namespace grad
@@ -365,46 +330,54 @@ struct GradGradKernel {
     const T *yd = y.data<T>(), *v = ctx.In(kV).data<T>();
     const Tensor* g = ctx.InOrNull(kLossGrad);
     Tensor *to_loss = ctx.OutOrNull(kLossResult), *to_softmax = ctx.OutOrNull(kSoftmaxResult);
-    if (!a.use_softmax) return OfProbabilities(label, a, s, yd, v, g, to_loss, to_softmax);
-    if (!a.soft_label) labels::ClassLabels(label).Check(s.n, a.ignore_index);
-    for (int64_t r = 0; r < s.rows(); ++r) {
-      int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
-      T mass = 1, dot = 0;
-      if (a.soft_label) {
-        const T* ld = label.data<T>();
-        mass = 0;
-        for (int64_t i = 0; i < s.n; ++i) {
-          mass += ld[at + i * s.inner];
-          dot -= v[at + i * s.inner] * ld[at + i * s.inner];
-        }
-      } else if (int64_t c = labels::ClassLabels(label)[r]; c == a.ignore_index) {
-        mass = 0;
-      } else {
-        dot = -v[at + c * s.inner];
-      }
-      for (int64_t i = 0; i < s.n; ++i) dot += mass * v[at + i * s.inner] * yd[at + i * s.inner];
-      if (to_loss) to_loss->mutable_data<T>()[r] = dot;
-      if (!to_softmax) continue;
-      T factor = g ? g->data<T>()[r] * mass : T(0);
-      T* to = to_softmax->mutable_data<T>();
-      for (int64_t i = 0; i < s.n; ++i) to[at + i * s.inner] = factor * v[at + i * s.inner];
-    }
-  }
-  static void OfProbabilities(const Tensor& label, const LossAttrs& a,
-                              const kernels::SoftmaxShape& s, const T* y, const T* v,
-                              const Tensor* g, Tensor* to_loss, Tensor* to_softmax) {
-    const Targets<T> targets(label, a, s);
+    T* dg = to_loss ? to_loss->mutable_data<T>() : nullptr;
     T* dy = to_softmax ? to_softmax->mutable_data<T>() : nullptr;
-    if (dy) std::fill(dy, dy + s.rows() * s.n, T(0));
-    for (int64_t r = 0; r < s.rows(); ++r) {
-      const T factor = g ? g->data<T>()[r] : T(0);
-      T sum = 0;
-      targets.Visit(r, [&](int64_t j, T t) {
-        sum -= v[j] * t / y[j];
-        if (dy) dy[j] = factor * v[j] * t / (y[j] * y[j]);
+    const T* gd = g ? g->data<T>() : nullptr;
+    const labels::Targets<T> targets(label, a.soft_label, a.ignore_index, s);
+    if (!a.use_softmax) return OfProbabilities(targets, s, yd, v, gd, dg, dy);
+    const bool soft = a.soft_label;
+    kernels::ForEachRowPlain(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const labels::RowTargets<T> row = targets[r];
+      const int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
+      T mass = static_cast<T>(row.count);
+      if (soft) {
+        mass = kernels::Fold(
+            team, s.n, T(0), [=](int64_t i) { return row.Part(i); }, kernels::Sum());
+      }
+      const T start = kernels::Fold(
+          team, row.count, T(0), [=](int64_t i) { return -(v[row.At(i)] * row.Part(i)); },
+          kernels::Sum());
+      const T dot = kernels::SumFrom(team, s.n, start, [=](int64_t i) {
+        return mass * v[at + i * s.inner] * yd[at + i * s.inner];
       });
-      if (to_loss) to_loss->mutable_data<T>()[r] = sum;
-    }
+      team.Once([=] {
+        if (dg) dg[r] = dot;
+      });
+      if (!dy) return;
+      const T factor = gd ? gd[r] * mass : T(0);
+      team.Each(s.n, [=](int64_t i) { dy[at + i * s.inner] = factor * v[at + i * s.inner]; });
+    });
+  }
+  static void OfProbabilities(const labels::Targets<T>& targets, const kernels::SoftmaxShape& s,
+                              const T* y, const T* v, const T* g, T* dg, T* dy) {
+    if (dy) kernels::Fill(dy, s.rows() * s.n, T(0));
+    kernels::ForEachRowPlain(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const labels::RowTargets<T> row = targets[r];
+      const T factor = g ? g[r] : T(0);
+      const T sum = kernels::Fold(
+          team, row.count, T(0),
+          [=](int64_t i) {
+            const T part = row.Part(i);
+            const int64_t j = row.At(i);
+            if (part == T(0)) return T(0);
+            if (dy) dy[j] = factor * v[j] * part / (y[j] * y[j]);
+            return -(v[j] * part / y[j]);
+          },
+          kernels::Sum());
+      team.Once([=] {
+        if (dg) dg[r] = sum;
+      });
+    });
   }
 };
 }  // namespace grad_grad
@@ -412,11 +385,11 @@ struct GradGradKernel {
 REGISTER_GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
 REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
 REGISTER_LOD_ALSO(softmax_with_cross_entropy, kLabel);
-REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
+REGISTER_KERNELS(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);
-REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad, grad::GradKernel, float, double);
+REGISTER_KERNELS(softmax_with_cross_entropy_grad, grad::GradKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad_grad, grad_grad::DefineGradGrad);
-REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad_grad, grad_grad::GradGradKernel, float, double);
+REGISTER_KERNELS(softmax_with_cross_entropy_grad_grad, grad_grad::GradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

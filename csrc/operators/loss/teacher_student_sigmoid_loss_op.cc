@@ -26,18 +26,18 @@ struct TeacherLoss {
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : up(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_up_bound)),
           low(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_lower_bound)) {}
-    T Value(T x, T y) const {
+    DYGRAPH_FN T Value(T x, T y) const {
       if (y < T(-1)) return kernels::Softplus(x);
       if (y < T(0)) return kernels::Softplus(-x);
       return T(2) * kernels::Softplus(x) - x * y;
     }
-    bool Flat(T x) const { return x >= up || x <= low; }
-    T Slope(T x, T y) const {
+    DYGRAPH_FN bool Flat(T x) const { return x >= up || x <= low; }
+    DYGRAPH_FN T Slope(T x, T y) const {
       if (Flat(x)) return T(0);
       T p = kernels::Sigmoid(x);
       return y < T(-1) ? p : y < T(0) ? p - T(1) : T(2) * p - y;
     }
-    T Curve(T x, T y) const {
+    DYGRAPH_FN T Curve(T x, T y) const {
       if (Flat(x)) return T(0);
       T slope = kernels::Sigmoid(x) * kernels::Sigmoid(-x);
       return y < T(0) ? slope : T(2) * slope;
@@ -67,11 +67,11 @@ using TeacherLossGradGradKernel = Loss<TeacherLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(teacher_student_sigmoid_loss, DefineTeacherLoss);
 REGISTER_LOD_ALSO(teacher_student_sigmoid_loss, kLabel);
-REGISTER_CPU_KERNEL(teacher_student_sigmoid_loss, TeacherLossKernel, float, double);
+REGISTER_KERNELS(teacher_student_sigmoid_loss, TeacherLossKernel, float, double);
 REGISTER_OPERATOR(teacher_student_sigmoid_loss_grad, Loss<TeacherLoss>::DefineGrad);
-REGISTER_CPU_KERNEL(teacher_student_sigmoid_loss_grad, TeacherLossGradKernel, float, double);
+REGISTER_KERNELS(teacher_student_sigmoid_loss_grad, TeacherLossGradKernel, float, double);
 REGISTER_OPERATOR(teacher_student_sigmoid_loss_grad_grad, Loss<TeacherLoss>::DefineGradGrad);
-REGISTER_CPU_KERNEL(teacher_student_sigmoid_loss_grad_grad, TeacherLossGradGradKernel, float,
+REGISTER_KERNELS(teacher_student_sigmoid_loss_grad_grad, TeacherLossGradGradKernel, float,
                     double);
 
 }  // namespace

@@ -39,15 +39,15 @@ struct DequantizeAbsMaxKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const float range = NearestFloat(ctx.attrs<DequantizeAbsMaxAttrs>().max_range);
-    const float scale = *ctx.In(kScale).data<float>();
+    const Number<float> scale(ctx.In(kScale));
     kernels::Map(
         x.data<T>(), ctx.Out(kOut).mutable_data<float>(), x.numel(),
-        [=](T v) { return scale * static_cast<float>(v) / range; }, 2);
+        [=] DYGRAPH_FN(T v) { return scale() * static_cast<float>(v) / range; }, 2);
   }
 };
 
 REGISTER_OPERATOR(dequantize_abs_max, DefineDequantizeAbsMax);
-REGISTER_CPU_KERNEL(dequantize_abs_max, DequantizeAbsMaxKernel, int8_t, int16_t);
+REGISTER_KERNELS(dequantize_abs_max, DequantizeAbsMaxKernel, int8_t, int16_t);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -20,22 +20,21 @@ struct DequantizeLinearKernel {
     const auto& a = ctx.attrs<LinearAttrs>();
     CheckZeroPoint(ctx.In(kZeroPoint));
     const Tensor x = InTypeOf<T>(ctx.In(kX)), &scale = ctx.In(kScale);
-    KeepAverage<T>(ctx, kLinearSlots, T(0));
-    if (Tensor* out = ctx.OutOrNull(kOutScale))
-      std::copy_n(scale.data<T>(), scale.numel(), out->mutable_data<T>());
+    KeepAverage<T>(ctx, kLinearSlots, nullptr);
+    if (Tensor* out = ctx.OutOrNull(kOutScale)) CopyScale(ctx, scale, out);
     const T* from = x.data<T>();
     T* to = ctx.Out(kY).mutable_data<T>();
-    if (a.only_observer) return kernels::Map(from, to, x.numel(), [](T v) { return v; });
+    if (a.only_observer) return kernels::Map(from, to, x.numel(), [] DYGRAPH_FN(T v) { return v; });
     const T levels = static_cast<T>(Levels(a.bit_length));
     const bool whole = a.quant_axis < 0;
     const Channels c(whole ? Dims{1, 1, x.numel()} : x.dims(), whole ? 1 : a.quant_axis);
-    MapChannels(from, to, c, scale.data<T>(), [=](T v, T s) { return v * s / levels; });
+    MapChannels(from, to, c, scale.data<T>(), [=] DYGRAPH_FN(T v, T s) { return v * s / levels; });
   }
 };
 
 REGISTER_OPERATOR(dequantize_linear, DefineDequantizeLinear);
 REGISTER_LOD_RULE(dequantize_linear, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(dequantize_linear, DequantizeLinearKernel, float, double);
+REGISTER_KERNELS(dequantize_linear, DequantizeLinearKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

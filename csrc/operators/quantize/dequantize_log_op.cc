@@ -40,12 +40,12 @@ struct DequantizeLogKernel {
     const float* dict = ctx.In(kDict).data<float>();
     kernels::Map(
         x.data<T>(), ctx.Out(kOut).mutable_data<float>(), x.numel(),
-        [=](T v) { return v < 0 ? -dict[v + kNumbers] : dict[v]; }, 2);
+        [=] DYGRAPH_FN(T v) { return v < 0 ? -dict[v + kNumbers] : dict[v]; }, 2);
   }
 };
 
 REGISTER_OPERATOR(dequantize_log, DefineDequantizeLog);
-REGISTER_CPU_KERNEL(dequantize_log, DequantizeLogKernel, int8_t);
+REGISTER_KERNELS(dequantize_log, DequantizeLogKernel, int8_t);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -37,12 +37,12 @@ struct DequantizeKernel {
     const float factor = 1.0f / NearestFloat(a.Scale), shift = NearestFloat(a.Shift);
     kernels::Map(
         x.data<T>(), ctx.Out(kOutput).mutable_data<float>(), x.numel(),
-        [=](T v) { return (static_cast<float>(v) - shift) * factor; }, 2);
+        [=] DYGRAPH_FN(kernels::Wide<T> v) { return (static_cast<float>(v) - shift) * factor; }, 2);
   }
 };
 
 REGISTER_OPERATOR(dequantize, DefineDequantize);
-REGISTER_CPU_KERNEL(dequantize, DequantizeKernel, uint8_t, int8_t, int32_t, bfloat16);
+REGISTER_KERNELS(dequantize, DequantizeKernel, uint8_t, int8_t, int32_t, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -72,19 +72,22 @@ struct FakeChannelWiseDequantizeKernel {
     const Tensor& x = ctx.In(kX);
     const int count = ctx.InputCount(kScales);
     const Channels c(x.dims(), AxisOf(a, count));
-    T range = static_cast<T>(Levels(a.quant_bits[0])), own = 1;
-    if (count == 2) {
-      range *= static_cast<T>(Levels(a.quant_bits[1]));
-      own = *ctx.In(kScales, 1).data<T>();
+    const T *from = x.data<T>(), *scales = ctx.In(kScales, 0).data<T>();
+    T *to = ctx.Out(kOut).mutable_data<T>(), range = static_cast<T>(Levels(a.quant_bits[0]));
+    if (count == 1) {
+      return MapChannels(from, to, c, scales,
+                         [=] DYGRAPH_FN(T v, T scale) { return v * scale / range; });
     }
-    MapChannels(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), c, ctx.In(kScales, 0).data<T>(),
-                [=](T v, T scale) { return v * scale * own / range; });
+    const T both = range * static_cast<T>(Levels(a.quant_bits[1]));
+    const Number<T> own(ctx.In(kScales, 1));
+    MapChannels(from, to, c, scales,
+                [=] DYGRAPH_FN(T v, T scale) { return v * scale * own() / both; });
   }
 };
 
 REGISTER_OPERATOR(fake_channel_wise_dequantize_max_abs, DefineFakeChannelWiseDequantizeMaxAbs);
-REGISTER_CPU_KERNEL(fake_channel_wise_dequantize_max_abs, FakeChannelWiseDequantizeKernel, float,
-                    double);
+REGISTER_KERNELS(fake_channel_wise_dequantize_max_abs, FakeChannelWiseDequantizeKernel, float,
+                 double);
 
 }  // namespace
 }  // namespace dygraph::quantize

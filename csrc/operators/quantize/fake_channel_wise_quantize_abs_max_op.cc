@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "operators/quantize/quantize.h"
 
 namespace dygraph::quantize {
@@ -57,7 +55,7 @@ struct FakeChannelWiseQuantizeKernel {
               scales.dtype(), " for each of the ", x.dim(a.quant_axis), " channels, got ",
               given ? "another shape or type" : "nothing");
       if (given->bytes() > 0)
-        std::memcpy(scales.mutable_raw_data(), given->raw_data(), given->bytes());
+        ctx.device().CopyWithin(scales.mutable_raw_data(), given->raw_data(), given->bytes());
     } else {
       AbsMaxOfChannels(x, a.quant_axis, scales.mutable_data<T>());
     }
@@ -94,23 +92,24 @@ struct FakeChannelWiseQuantizeDequantizeKernel {
   static void Compute(KernelContext& ctx) {
     const FakeAttrs& a = ctx.attrs<FakeAttrs>();
     const Tensor& x = ctx.In(kX);
-    std::vector<T> scales(x.dim(a.quant_axis));
-    AbsMaxOfChannels(x, a.quant_axis, scales.data());
-    if (Tensor* out = ctx.OutOrNull(kOutScale))
-      std::copy(scales.begin(), scales.end(), out->mutable_data<T>());
-    RoundChannels(x, &ctx.Out(kOut), a.quant_axis, scales.data(), a, true);
+    Tensor made, *scales = ctx.OutOrNull(kOutScale);
+    if (!scales) {
+      made = Tensor({x.dim(a.quant_axis)}, DTypeOf<T>::value, ctx.place());
+      scales = &made;
+    }
+    AbsMaxOfChannels(x, a.quant_axis, scales->mutable_data<T>());
+    RoundChannels(x, &ctx.Out(kOut), a.quant_axis, scales->data<T>(), a, true);
   }
 };
 
 REGISTER_OPERATOR(fake_channel_wise_quantize_abs_max, DefineFakeChannelWiseQuantizeAbsMax);
 REGISTER_LOD_RULE(fake_channel_wise_quantize_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_channel_wise_quantize_abs_max, FakeChannelWiseQuantizeKernel, float,
-                    double);
+REGISTER_KERNELS(fake_channel_wise_quantize_abs_max, FakeChannelWiseQuantizeKernel, float, double);
 REGISTER_OPERATOR(fake_channel_wise_quantize_dequantize_abs_max,
                   DefineFakeChannelWiseQuantizeDequantizeAbsMax);
 REGISTER_LOD_RULE(fake_channel_wise_quantize_dequantize_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_channel_wise_quantize_dequantize_abs_max,
-                    FakeChannelWiseQuantizeDequantizeKernel, float, double);
+REGISTER_KERNELS(fake_channel_wise_quantize_dequantize_abs_max,
+                 FakeChannelWiseQuantizeDequantizeKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -34,15 +34,15 @@ template <class T>
 struct FakeDequantizeMaxAbsKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    const T scale = *ctx.In(kScale).data<T>();
+    const Number<T> scale(ctx.In(kScale));
     const T range = NumberFor<T>(ctx.attrs<FakeDequantizeAttrs>().max_range);
     kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-                 [=](T v) { return scale / range * v; });
+                 [=] DYGRAPH_FN(T v) { return scale() / range * v; });
   }
 };
 
 REGISTER_OPERATOR(fake_dequantize_max_abs, DefineFakeDequantizeMaxAbs);
-REGISTER_CPU_KERNEL(fake_dequantize_max_abs, FakeDequantizeMaxAbsKernel, float, double);
+REGISTER_KERNELS(fake_dequantize_max_abs, FakeDequantizeMaxAbsKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

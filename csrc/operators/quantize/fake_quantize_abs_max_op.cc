@@ -41,9 +41,13 @@ void DefineFakeQuantizeDequantizeAbsMax(OpDef& op) {
 template <class T, bool kBack>
 void Compute(KernelContext& ctx) {
   const Tensor& x = ctx.In(kX);
-  const T scale = AbsMax<T>(x);
-  if (Tensor* out = ctx.OutOrNull(kOutScale)) *out->mutable_data<T>() = scale;
-  Round(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), scale, ctx.attrs<FakeAttrs>(),
+  Tensor made, *scale = ctx.OutOrNull(kOutScale);
+  if (!scale) {
+    made = Tensor({1}, DTypeOf<T>::value, ctx.place());
+    scale = &made;
+  }
+  AbsMax(x, scale->mutable_data<T>());
+  Round(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), *scale, ctx.attrs<FakeAttrs>(),
         kBack);
 }
 
@@ -58,10 +62,10 @@ struct FakeQuantizeDequantizeKernel {
 
 REGISTER_OPERATOR(fake_quantize_abs_max, DefineFakeQuantizeAbsMax);
 REGISTER_LOD_RULE(fake_quantize_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_quantize_abs_max, FakeQuantizeKernel, float, double);
+REGISTER_KERNELS(fake_quantize_abs_max, FakeQuantizeKernel, float, double);
 REGISTER_OPERATOR(fake_quantize_dequantize_abs_max, DefineFakeQuantizeDequantizeAbsMax);
 REGISTER_LOD_RULE(fake_quantize_dequantize_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_quantize_dequantize_abs_max, FakeQuantizeDequantizeKernel, float, double);
+REGISTER_KERNELS(fake_quantize_dequantize_abs_max, FakeQuantizeDequantizeKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

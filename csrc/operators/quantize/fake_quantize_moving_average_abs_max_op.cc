@@ -62,13 +62,18 @@ template <class T, bool kBack>
 void Compute(KernelContext& ctx) {
   const FakeAttrs& a = ctx.attrs<FakeAttrs>();
   const Tensor& x = ctx.In(kX);
-  T scale = *ctx.In(kInScale).data<T>();
+  Tensor made;
+  const Tensor* scale = &ctx.In(kInScale);
   if (a.is_test) {
-    KeepAverage(ctx, kSlots, scale);
+    KeepAverage(ctx, kSlots, scale->data<T>());
   } else {
-    scale = Average<T>(ctx, kSlots, AbsMax<T>(x), NumberFor<T>(a.moving_rate));
+    Tensor most({1}, DTypeOf<T>::value, ctx.place());
+    made = Tensor({1}, DTypeOf<T>::value, ctx.place());
+    scale = &made;
+    AbsMax(x, most.mutable_data<T>());
+    Average<T>(ctx, kSlots, most.data<T>(), NumberFor<T>(a.moving_rate), made.mutable_data<T>());
   }
-  Round(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), scale, a, kBack);
+  Round(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), *scale, a, kBack);
 }
 
 template <class T>
@@ -82,12 +87,12 @@ struct MovingAverageBackKernel {
 
 REGISTER_OPERATOR(fake_quantize_moving_average_abs_max, DefineFakeQuantizeMovingAverageAbsMax);
 REGISTER_LOD_RULE(fake_quantize_moving_average_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_quantize_moving_average_abs_max, MovingAverageKernel, float, double);
+REGISTER_KERNELS(fake_quantize_moving_average_abs_max, MovingAverageKernel, float, double);
 REGISTER_OPERATOR(fake_quantize_dequantize_moving_average_abs_max,
                   DefineFakeQuantizeDequantizeMovingAverageAbsMax);
 REGISTER_LOD_RULE(fake_quantize_dequantize_moving_average_abs_max, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(fake_quantize_dequantize_moving_average_abs_max, MovingAverageBackKernel, float,
-                    double);
+REGISTER_KERNELS(fake_quantize_dequantize_moving_average_abs_max, MovingAverageBackKernel, float,
+                 double);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -63,14 +63,17 @@ struct FakeQuantizeRangeAbsMaxKernel {
     const FakeAttrs& a = ctx.attrs<FakeAttrs>();
     const Tensor& x = ctx.In(kX);
     T scale = ScaleIn(ctx.In(kInScale));
-    if (!a.is_test) scale = Follow(ctx, AbsMax<T>(x), scale);
-    if (Tensor* out = ctx.OutOrNull(kOutScale)) {
-      out->Allocate({1}, DTypeOf<T>::value, ctx.place());
-      *out->mutable_data<T>() = scale;
+    if (!a.is_test) {
+      T most;
+      AbsMax(x, &most);
+      scale = Follow(ctx, most, scale);
     }
+    Tensor made({1}, DTypeOf<T>::value, ctx.place());
+    *made.mutable_data<T>() = scale;
     Tensor& out = ctx.Out(kOut);
     out.AllocateData(ctx.place(), x.layout());
-    Round(x.data<T>(), out.mutable_data<T>(), x.numel(), scale, a, false);
+    Round(x.data<T>(), out.mutable_data<T>(), x.numel(), made, a, false);
+    if (Tensor* kept = ctx.OutOrNull(kOutScale)) *kept = std::move(made);
   }
 
  private:

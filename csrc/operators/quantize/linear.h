@@ -52,10 +52,15 @@ Tensor InTypeOf(const Tensor& x) {
   return made;
 }
 
+inline void CopyScale(KernelContext& ctx, const Tensor& from, Tensor* to) {
+  if (from.bytes() == 0) return;
+  ctx.device().CopyWithin(to->mutable_raw_data(), from.raw_data(), from.bytes());
+}
+
 inline OpDef& DeclareLinear(OpDef& op) {
   return op.Input(kX, "X", "more axes than quant_axis")
       .Input(kScale, "Scale", "[1] where quant_axis is -1, else [channels]")
-      .Input(kZeroPoint, "ZeroPoint", "not read: 0 stands for 0")
+      .Input(kZeroPoint, "ZeroPoint", "not read: 0 stands for 0", kOnHost)
       .Input(kInAccum, "InAccum", "[1], the sum so far", kDispensable)
       .Input(kInState, "InState", "[1], the count so far", kDispensable)
       .Output(kY, "Y", "shape of X")

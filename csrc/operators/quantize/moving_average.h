@@ -2,6 +2,7 @@
 // OutState = moving_rate * InState + 1, and the scale is their quotient.
 #pragma once
 
+#include "kernels/loops.h"
 #include "operators/quantize/quantize.h"
 
 namespace dygraph::quantize {
@@ -22,29 +23,48 @@ inline void InferAverage(InferContext& ctx, const AverageSlots& s, bool learns) 
   for (int slot : {s.out_scale, s.out_state, s.out_accum}) ctx.SetOutput(slot, {1});
 }
 
-// The new scale, written with its sum and its count.
+// Where the outputs go; null where one is not asked for.
 template <class T>
-T Average(KernelContext& ctx, const AverageSlots& s, T most, T rate) {
-  const T accum = rate * *ctx.In(s.accum).data<T>() + most;
-  const T state = rate * *ctx.In(s.state).data<T>() + T(1);
-  const T scale = accum / state;
-  const std::pair<int, T> made[] = {
-      {s.out_accum, accum}, {s.out_state, state}, {s.out_scale, scale}};
-  for (auto [slot, value] : made) {
-    if (Tensor* out = ctx.OutOrNull(slot)) *out->mutable_data<T>() = value;
+struct AverageOutputs {
+  T *scale, *state, *accum;
+  AverageOutputs(KernelContext& ctx, const AverageSlots& s)
+      : scale(At(ctx.OutOrNull(s.out_scale))),
+        state(At(ctx.OutOrNull(s.out_state))),
+        accum(At(ctx.OutOrNull(s.out_accum))) {}
+  DYGRAPH_INLINE void Put(T new_scale, T new_state, T new_accum) const {
+    if (accum) *accum = new_accum;
+    if (state) *state = new_state;
+    if (scale) *scale = new_scale;
   }
-  return scale;
+  static T* At(Tensor* t) { return t ? t->mutable_data<T>() : nullptr; }
+};
+
+template <class T>
+const T* AtOrNull(const Tensor* t) {
+  return t ? t->data<T>() : nullptr;
 }
 
-// What stays as it is with is_test: a state that is not given is 0.
+// *scale = the new one, written with its sum and its count; `most` is max |X|.
 template <class T>
-void KeepAverage(KernelContext& ctx, const AverageSlots& s, T scale) {
-  const std::pair<int, int> kept[] = {{s.accum, s.out_accum}, {s.state, s.out_state}};
-  for (auto [slot, to] : kept) {
-    const Tensor* in = ctx.InOrNull(slot);
-    if (Tensor* out = ctx.OutOrNull(to)) *out->mutable_data<T>() = in ? *in->data<T>() : T(0);
-  }
-  if (Tensor* out = ctx.OutOrNull(s.out_scale)) *out->mutable_data<T>() = scale;
+void Average(KernelContext& ctx, const AverageSlots& s, const T* most, T rate, T* scale) {
+  const T *in_accum = ctx.In(s.accum).data<T>(), *in_state = ctx.In(s.state).data<T>();
+  const AverageOutputs<T> out(ctx, s);
+  kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) {
+    const T accum = rate * *in_accum + *most;
+    const T state = rate * *in_state + T(1);
+    *scale = accum / state;
+    out.Put(*scale, state, accum);
+  });
+}
+
+// What stays as it is with is_test: a scale or state that is not given is 0.
+template <class T>
+void KeepAverage(KernelContext& ctx, const AverageSlots& s, const T* scale) {
+  const T *accum = AtOrNull<T>(ctx.InOrNull(s.accum)), *state = AtOrNull<T>(ctx.InOrNull(s.state));
+  const AverageOutputs<T> out(ctx, s);
+  kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) {
+    out.Put(scale ? *scale : T(0), state ? *state : T(0), accum ? *accum : T(0));
+  });
 }
 
 inline OpDef& MovingRate(OpDef& op) {

@@ -41,21 +41,28 @@ struct MovingAverageAbsMaxScaleKernel {
   static void Compute(KernelContext& ctx) {
     const FakeAttrs& a = ctx.attrs<FakeAttrs>();
     const Tensor& x = ctx.In(kX);
+    Tensor made({1}, DTypeOf<T>::value, ctx.place());
+    T* scale = made.mutable_data<T>();
     if (a.is_test) {
-      const Tensor *accum = ctx.InOrNull(kInAccum), *state = ctx.InOrNull(kInState);
-      const T scale = accum && state ? *accum->data<T>() / *state->data<T>() : T(0);
-      KeepAverage(ctx, kSlots, scale);
+      const T *accum = AtOrNull<T>(ctx.InOrNull(kInAccum)),
+              *state = AtOrNull<T>(ctx.InOrNull(kInState));
+      kernels::ForEach(
+          1, [=] DYGRAPH_FN(int64_t) { *scale = accum && state ? *accum / *state : T(0); });
+      KeepAverage<T>(ctx, kSlots, scale);
     } else {
-      Average<T>(ctx, kSlots, AbsMax<T>(x), NumberFor<T>(a.moving_rate));
+      Tensor most({1}, DTypeOf<T>::value, ctx.place());
+      AbsMax(x, most.mutable_data<T>());
+      Average<T>(ctx, kSlots, most.data<T>(), NumberFor<T>(a.moving_rate), scale);
     }
     if (Tensor* out = ctx.OutOrNull(kOut))
-      kernels::Map(x.data<T>(), out->mutable_data<T>(), x.numel(), [](T v) { return v; });
+      kernels::Map(x.data<T>(), out->mutable_data<T>(), x.numel(),
+                   [] DYGRAPH_FN(T v) { return v; });
   }
 };
 
 REGISTER_OPERATOR(moving_average_abs_max_scale, DefineMovingAverageAbsMaxScale);
 REGISTER_LOD_RULE(moving_average_abs_max_scale, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(moving_average_abs_max_scale, MovingAverageAbsMaxScaleKernel, float, double);
+REGISTER_KERNELS(moving_average_abs_max_scale, MovingAverageAbsMaxScaleKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

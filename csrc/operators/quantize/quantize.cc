@@ -1,3 +1,4 @@
+// Compiled for each device.
 #include "operators/quantize/quantize.h"
 
 #include "kernels/reduce.h"
@@ -36,6 +37,14 @@ struct Rounded {
   }
 };
 
+// `f` with one scale for all.
+template <class T, class F>
+struct WithScale {
+  F f;
+  Number<T> scale;
+  DYGRAPH_INLINE T operator()(T v) const { return f(v, scale()); }
+};
+
 // Calls run(function) with the one that the attributes ask for.
 template <class T, class F>
 void Choose(const FakeAttrs& a, bool back, F run) {
@@ -50,10 +59,8 @@ void Choose(const FakeAttrs& a, bool back, F run) {
 }  // namespace
 
 template <class T>
-T AbsMax(const Tensor& x) {
-  T most;
-  AbsMaxAround(x, Channels({x.numel(), 1}, 1), &most);
-  return most;
+void AbsMax(const Tensor& x, T* to) {
+  AbsMaxAround(x, Channels({x.numel(), 1}, 1), to);
 }
 
 template <class T>
@@ -62,8 +69,10 @@ void AbsMaxOfChannels(const Tensor& x, int axis, T* to) {
 }
 
 template <class T>
-void Round(const T* x, T* y, int64_t n, T scale, const FakeAttrs& a, bool back) {
-  Choose<T>(a, back, [=](auto f) { kernels::Map(x, y, n, [=](T v) { return f(v, scale); }, 4); });
+void Round(const T* x, T* y, int64_t n, const Tensor& scale, const FakeAttrs& a, bool back) {
+  const Number<T> number(scale);
+  Choose<T>(a, back,
+            [=](auto f) { kernels::Map(x, y, n, WithScale<T, decltype(f)>{f, number}, 4); });
 }
 
 template <class T>
@@ -74,12 +83,12 @@ void RoundChannels(const Tensor& x, Tensor* out, int axis, const T* scales, cons
   });
 }
 
-template float AbsMax(const Tensor&);
-template double AbsMax(const Tensor&);
+template void AbsMax(const Tensor&, float*);
+template void AbsMax(const Tensor&, double*);
 template void AbsMaxOfChannels(const Tensor&, int, float*);
 template void AbsMaxOfChannels(const Tensor&, int, double*);
-template void Round(const float*, float*, int64_t, float, const FakeAttrs&, bool);
-template void Round(const double*, double*, int64_t, double, const FakeAttrs&, bool);
+template void Round(const float*, float*, int64_t, const Tensor&, const FakeAttrs&, bool);
+template void Round(const double*, double*, int64_t, const Tensor&, const FakeAttrs&, bool);
 template void RoundChannels(const Tensor&, Tensor*, int, const float*, const FakeAttrs&, bool);
 template void RoundChannels(const Tensor&, Tensor*, int, const double*, const FakeAttrs&, bool);
 

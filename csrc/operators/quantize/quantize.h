@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cmath>
-#include <vector>
 
 #include "kernels/elementwise.h"
 #include "op/lod_rule.h"
+#include "op/number.h"
 #include "op/op_registry.h"
+#include "operators/quantize/map_channels.h"
 
 namespace dygraph::quantize {
 
@@ -50,45 +51,15 @@ inline int64_t ChannelsOf(const Dims& x, int axis, const char* attr = "quant_axi
   return x[axis];
 }
 
-// The greatest |x|: a NaN wins, nothing has 0.
+// *to = the greatest |x|: a NaN wins, nothing has 0.
 template <class T>
-T AbsMax(const Tensor& x);
+void AbsMax(const Tensor& x, T* to);
 template <class T>
 void AbsMaxOfChannels(const Tensor& x, int axis, T* to);
 
-// X as [outer, channels, inner].
-struct Channels {
-  int64_t outer, count, inner;
-  Channels(const Dims& x, int axis)
-      : outer(Numel(x, 0, axis)), count(x[axis]), inner(Numel(x, axis + 1, x.rank())) {}
-};
-
-// y = f(x, the scale of its channel). Short channels go along the rows, many at once.
-template <class T, class F>
-void MapChannels(const T* x, T* y, const Channels& c, const T* scales, F f) {
-  constexpr int64_t kShort = 16;
-  if (c.inner >= kShort || c.outer == 1) {
-    return kernels::ParallelRows(c.outer * c.count, c.inner * 4, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T scale = scales[i % c.count];
-        kernels::Map(
-            x + i * c.inner, y + i * c.inner, c.inner, [=](T v) { return f(v, scale); }, 4);
-      }
-    });
-  }
-  const int64_t width = c.count * c.inner;
-  std::vector<T> row(width);
-  for (int64_t j = 0; j < width; ++j) row[j] = scales[j / c.inner];
-  const T* by = row.data();
-  kernels::ParallelRows(c.outer, width * 4, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels::Zip(x + i * width, by, y + i * width, width, f, 4);
-  });
-}
-
 // y = x in units of scale / levels, rounded; with `back` times the unit again.
 template <class T>
-void Round(const T* x, T* y, int64_t n, T scale, const FakeAttrs& a, bool back);
+void Round(const T* x, T* y, int64_t n, const Tensor& scale, const FakeAttrs& a, bool back);
 // The same with one scale for each channel.
 template <class T>
 void RoundChannels(const Tensor& x, Tensor* out, int axis, const T* scales, const FakeAttrs& a,

@@ -23,32 +23,38 @@ struct QuantizeLinearKernel {
     const auto& a = ctx.attrs<LinearAttrs>();
     CheckZeroPoint(ctx.In(kZeroPoint));
     const Tensor x = InTypeOf<T>(ctx.In(kX)), &given = ctx.In(kScale);
-    std::vector<T> scales(given.data<T>(), given.data<T>() + given.numel());
+    Tensor made(given.dims(), DTypeOf<T>::value, ctx.place());
+    T* scales = made.mutable_data<T>();
     if (!a.is_test && a.quant_axis < 0) {
-      scales[0] = Average<T>(ctx, kLinearSlots, AbsMax<T>(x), NumberFor<T>(a.moving_rate));
+      Tensor most({1}, DTypeOf<T>::value, ctx.place());
+      AbsMax(x, most.mutable_data<T>());
+      Average<T>(ctx, kLinearSlots, most.data<T>(), NumberFor<T>(a.moving_rate), scales);
     } else {
-      if (!a.is_test) AbsMaxOfChannels(x, a.quant_axis, scales.data());
-      KeepAverage<T>(ctx, kLinearSlots, T(0));
+      if (a.is_test) {
+        CopyScale(ctx, given, &made);
+      } else {
+        AbsMaxOfChannels(x, a.quant_axis, scales);
+      }
+      KeepAverage<T>(ctx, kLinearSlots, nullptr);
     }
-    if (Tensor* out = ctx.OutOrNull(kOutScale))
-      std::copy(scales.begin(), scales.end(), out->mutable_data<T>());
+    if (Tensor* out = ctx.OutOrNull(kOutScale)) CopyScale(ctx, made, out);
     Tensor& y = ctx.Out(kY);
     FakeAttrs rounding;
     rounding.bit_length = a.bit_length;
     rounding.round_type = a.round_type;
     if (a.only_observer) {
-      kernels::Map(x.data<T>(), y.mutable_data<T>(), x.numel(), [](T v) { return v; });
+      kernels::Map(x.data<T>(), y.mutable_data<T>(), x.numel(), [] DYGRAPH_FN(T v) { return v; });
     } else if (a.quant_axis < 0) {
-      Round(x.data<T>(), y.mutable_data<T>(), x.numel(), scales[0], rounding, false);
+      Round(x.data<T>(), y.mutable_data<T>(), x.numel(), made, rounding, false);
     } else {
-      RoundChannels(x, &y, a.quant_axis, scales.data(), rounding, false);
+      RoundChannels(x, &y, a.quant_axis, scales, rounding, false);
     }
   }
 };
 
 REGISTER_OPERATOR(quantize_linear, DefineQuantizeLinear);
 REGISTER_LOD_RULE(quantize_linear, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(quantize_linear, QuantizeLinearKernel, float, double);
+REGISTER_KERNELS(quantize_linear, QuantizeLinearKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -65,7 +65,7 @@ struct QuantizeKernel {
 };
 
 REGISTER_OPERATOR(quantize, DefineQuantize);
-REGISTER_CPU_KERNEL(quantize, QuantizeKernel, float, double);
+REGISTER_KERNELS(quantize, QuantizeKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::quantize

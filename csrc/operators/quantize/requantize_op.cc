@@ -70,7 +70,7 @@ struct RequantizeKernel {
 };
 
 REGISTER_OPERATOR(requantize, DefineRequantize);
-REGISTER_CPU_KERNEL(requantize, RequantizeKernel, uint8_t, int8_t);
+REGISTER_KERNELS(requantize, RequantizeKernel, uint8_t, int8_t);
 
 }  // namespace
 }  // namespace dygraph::quantize

@@ -102,7 +102,7 @@ struct TdmSamplerKernel {
     const Tensor& travel = ctx.In(kTravel);
     const int64_t layers = travel.dim(1), width = WidthOf(a);
     const indexing::IndexList x =
-        indexing::CheckedIndices(ctx.In(kX), "X", travel.dim(0), "the rows of Travel", false);
+        indexing::ReadIndices(ctx.In(kX), "X", travel.dim(0), "the rows of Travel", false);
     const std::vector<int64_t> way = Integers(travel, "Travel"),
                                nodes = Integers(ctx.In(kLayer), "Layer");
     std::vector<std::unordered_map<int64_t, int64_t>> places(layers);

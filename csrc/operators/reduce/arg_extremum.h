@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "kernels/parallel.h"
-#include "kernels/simd.h"
 #include "op/lod_rule.h"
-#include "op/open_attr.h"
 #include "op/op_registry.h"
+#include "op/open_attr.h"
+#include "operators/reduce/extremum_search.h"
 
 namespace dygraph::arg_extremum {
 
@@ -69,44 +68,10 @@ inline void Define(OpDef& op, const char* comment, const char* example) {
       .NoGrad();
 }
 
-// Position of the first element that no other beats: its value by vector instructions, then where
-// it stands.
-template <class T, class Beats>
-int64_t First(const T* row, int64_t n, Beats beats) {
-  constexpr int64_t kLanes = 64 / sizeof(T);
-  if (n < 2 * kLanes) {
-    int64_t at = 0;
-    for (int64_t i = 1; i < n; ++i) at = beats(row[i], row[at]) ? i : at;
-    return at;
-  }
-  T best[kLanes];
-  std::fill_n(best, kLanes, row[0]);
-  T* lanes = best;
-  kernels::Simd([=] {
-    T b[kLanes];
-    for (int64_t k = 0; k < kLanes; ++k) b[k] = lanes[k];
-    for (int64_t i = 0; i + kLanes <= n; i += kLanes) {
-      for (int64_t k = 0; k < kLanes; ++k) b[k] = beats(row[i + k], b[k]) ? row[i + k] : b[k];
-    }
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = b[k];
-  });
-  T winner = best[0];
-  for (int64_t k = 1; k < kLanes; ++k) winner = beats(best[k], winner) ? best[k] : winner;
-  for (int64_t i = n / kLanes * kLanes; i < n; ++i)
-    winner = beats(row[i], winner) ? row[i] : winner;
-  int64_t at = 0;
-  if (winner != winner) {
-    while (row[at] == row[at]) ++at;
-  } else {
-    while (row[at] != winner) ++at;
-  }
-  return at;
-}
-
-// better(a, b): a is to be preferred to b. A NaN wins over all, the first of equals over the
-// others.
-template <class T, class Better>
-void Compute(KernelContext& ctx, Better better) {
+// The greatest (kMax) or least element along the axis; a NaN wins over all, the first of equals over
+// the others.
+template <class T, bool kMax>
+void Compute(KernelContext& ctx) {
   const ArgExtremumAttrs& a = ctx.attrs<ArgExtremumAttrs>();
   const Tensor& x = ctx.In(kX);
   Tensor& out = ctx.Out(kOut);
@@ -117,31 +82,11 @@ void Compute(KernelContext& ctx, Better better) {
     n = x.dim(axis);
     inner = Numel(x.dims(), axis + 1, x.rank());
   }
-  const T* from = x.data<T>();
-  auto beats = [better](T v, T best) { return better(v, best) | ((v != v) & (best == best)); };
-  auto search = [&](auto* to) {
-    kernels::ParallelRows(rows, n * inner, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = from + r * n * inner;
-        auto* found = to + r * inner;
-        for (int64_t k = 0; k < inner; ++k) found[k] = 0;
-        if (inner == 1) {
-          found[0] = First(row, n, beats);
-          continue;
-        }
-        for (int64_t i = 1; i < n; ++i) {  // along memory
-          for (int64_t k = 0; k < inner; ++k) {
-            if (beats(row[i * inner + k], row[found[k] * inner + k])) found[k] = i;
-          }
-        }
-      }
-    });
-  };
   if (out.dtype() == DType::kInt32) {
     ENFORCE(n <= INT32_MAX, OutOfRange, "an axis of ", n, " elements needs dtype int64, got int32");
-    search(out.mutable_data<int32_t>());
+    Search<kMax>(x.data<T>(), rows, n, inner, out.mutable_data<int32_t>());
   } else {
-    search(out.mutable_data<int64_t>());
+    Search<kMax>(x.data<T>(), rows, n, inner, out.mutable_data<int64_t>());
   }
 }
 

@@ -15,14 +15,14 @@ void DefineArgMax(OpDef& op) {
 template <class T>
 struct ArgMaxKernel {
   static void Compute(KernelContext& ctx) {
-    arg_extremum::Compute<T>(ctx, [](T a, T b) { return a > b; });
+    arg_extremum::Compute<T, true>(ctx);
   }
 };
 
 REGISTER_OPERATOR(arg_max, DefineArgMax);
 REGISTER_OPEN_ATTRS(arg_max, "axis");
 REGISTER_LOD_RULE(arg_max, KeepsRows);
-REGISTER_CPU_KERNEL(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+REGISTER_KERNELS(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 
 }  // namespace

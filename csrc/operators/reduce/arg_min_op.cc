@@ -15,14 +15,14 @@ void DefineArgMin(OpDef& op) {
 template <class T>
 struct ArgMinKernel {
   static void Compute(KernelContext& ctx) {
-    arg_extremum::Compute<T>(ctx, [](T a, T b) { return a < b; });
+    arg_extremum::Compute<T, false>(ctx);
   }
 };
 
 REGISTER_OPERATOR(arg_min, DefineArgMin);
 REGISTER_OPEN_ATTRS(arg_min, "axis");
 REGISTER_LOD_RULE(arg_min, KeepsRows);
-REGISTER_CPU_KERNEL(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+REGISTER_KERNELS(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 
 }  // namespace

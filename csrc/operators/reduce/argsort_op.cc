@@ -48,7 +48,7 @@ REGISTER_OPERATOR(argsort, DefineArgsort);
 REGISTER_LOD_RULE(argsort, [](const LoDCall& c) {
   return c.IsBehindFirst(c.attrs<ArgsortAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(argsort, ArgsortKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+REGISTER_KERNELS(argsort, ArgsortKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 
 }  // namespace

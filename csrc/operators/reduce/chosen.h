@@ -1,7 +1,7 @@
-// kthvalue and mode: of each line along an axis one element, and where it stood.
+// The slots of kthvalue and mode: of each line along an axis one element, and where it stood.
 #pragma once
 
-#include "operators/reduce/sorting.h"
+#include "op/op_registry.h"
 
 namespace dygraph::chosen {
 
@@ -39,26 +39,6 @@ inline void Grad(GradBuilder& g, int32_t axis, bool keepdim) {
          {g.InputGrad(kX)})
       .Attr("axis", axis)
       .Attr("keepdim", keepdim);
-}
-
-// place(line, n, step, room) of each line, whose elements lie `step` apart, is the element's; the
-// lines of one thread share a `room` for n elements. `cost` is that of an element in additions.
-template <class T, class Room, class Place>
-void ForLines(KernelContext& ctx, int64_t axis, int64_t cost, const Place& place) {
-  const Tensor& x = ctx.In(kX);
-  const sorting::Lines lines(x.dims(), axis);
-  const T* from = x.data<T>();
-  T* values = ctx.Out(kOut).mutable_data<T>();
-  int64_t* indices = ctx.Out(kIndices).mutable_data<int64_t>();
-  kernels::ParallelRows(lines.count(), lines.n * cost, [&](int64_t begin, int64_t end) {
-    Room room(lines.n);
-    for (int64_t i = begin; i < end; ++i) {
-      CheckInterrupt();
-      const T* line = from + lines.Begin(i, lines.n);
-      indices[i] = place(line, lines.n, lines.inner, &room);
-      values[i] = line[indices[i] * lines.inner];
-    }
-  });
 }
 
 }  // namespace dygraph::chosen

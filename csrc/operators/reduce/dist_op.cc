@@ -44,7 +44,7 @@ struct DistKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Tensor difference(BroadcastDims(x.dims(), y.dims()), x.dtype(), x.place());
-    elementwise::Apply<T, T>(x, y, -1, &difference, [](T a, T b) { return a - b; });
+    elementwise::Apply<T, T>(x, y, -1, &difference, [] DYGRAPH_FN(T a, T b) { return a - b; });
     Norm norm{NumberFor<T>(ctx.attrs<DistAttrs>().p), {}};
     norm.over.reduce_all = true;
     norms::Compute<T>(difference, norm, &ctx.Out(kOut));
@@ -52,7 +52,7 @@ struct DistKernel {
 };
 
 REGISTER_OPERATOR(dist, DefineDist);
-REGISTER_CPU_KERNEL(dist, DistKernel, float, double);
+REGISTER_KERNELS(dist, DistKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::norms

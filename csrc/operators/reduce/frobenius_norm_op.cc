@@ -48,11 +48,11 @@ using FrobeniusNormThird = Third<FrobeniusNorm>;
 REGISTER_OPERATOR(frobenius_norm, DefineFrobeniusNorm);
 REGISTER_OPEN_ATTRS(frobenius_norm, "dim");
 REGISTER_LOD_RULE(frobenius_norm, reduce::KeepsRows);
-REGISTER_CPU_KERNEL(frobenius_norm, FrobeniusNormKernel, float, double);
+REGISTER_KERNELS(frobenius_norm, FrobeniusNormKernel, float, double);
 REGISTER_OPERATOR(frobenius_norm_grad, DefineGrad<FrobeniusNorm>);
-REGISTER_CPU_KERNEL(frobenius_norm_grad, FrobeniusNormGradKernel, float, double);
+REGISTER_KERNELS(frobenius_norm_grad, FrobeniusNormGradKernel, float, double);
 REGISTER_OPERATOR(frobenius_norm_grad_grad, DefineGradGrad<FrobeniusNorm>);
-REGISTER_CPU_KERNEL(frobenius_norm_grad_grad, FrobeniusNormGradGradKernel, float, double);
+REGISTER_KERNELS(frobenius_norm_grad_grad, FrobeniusNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(frobenius_norm_grad_grad, FrobeniusNormThird);
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "kernels/elementwise.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -21,12 +22,12 @@ void DefineIsEmpty(OpDef& op) {
 template <class T>
 struct IsEmptyKernel {
   static void Compute(KernelContext& ctx) {
-    *ctx.Out(kOut).mutable_data<bool>() = ctx.In(kX).numel() == 0;
+    kernels::Fill(ctx.Out(kOut).mutable_data<bool>(), 1, ctx.In(kX).numel() == 0);
   }
 };
 
 REGISTER_OPERATOR(is_empty, DefineIsEmpty);
-REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, AllTypes);
+REGISTER_KERNELS(is_empty, IsEmptyKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

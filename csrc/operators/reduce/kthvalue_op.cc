@@ -1,8 +1,7 @@
-#include <cstring>
-
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/reduce/chosen.h"
+#include "operators/reduce/picked.h"
 #include "operators/reduce/selection.h"
 
 namespace dygraph::chosen {
@@ -42,30 +41,22 @@ void DefineKthvalue(OpDef& op) {
 template <class T>
 struct KthvalueKernel {
   static void Compute(KernelContext& ctx) {
-    using K = decltype(sorting::OrderKey(T()));
-    using Room = sorting::KeyRoom<K>;
     const KthvalueAttrs& a = ctx.attrs<KthvalueAttrs>();
-    const int64_t k = a.k - 1;
-    ForLines<T, Room>(ctx, a.axis, 8, [k](const T* line, int64_t n, int64_t step, Room* room) {
-      sorting::KeysOf(line, step, n, K(0), K(0), room->keys);
-      return room->Kth(k);
-    });
+    const Tensor& x = ctx.In(kX);
+    sorting::Kth(x.data<T>(), sorting::Lines(x.dims(), a.axis), a.k - 1,
+                 ctx.Out(kOut).mutable_data<T>(), ctx.Out(kIndices).mutable_data<int64_t>());
   }
 };
 
-// f(place in the chosen ones, place in x) for all Indices, after all of them were checked.
+// f(place in the chosen ones, place in x) for all Indices.
 template <class F>
-void ForEachChosen(const Tensor& indices, const Dims& x, int64_t axis, F f) {
-  const sorting::Lines lines(x, axis);
-  const int64_t* list = indices.data<int64_t>();
+void ForEachChosen(const KernelContext& ctx, int slot, const Dims& x, F f) {
+  const sorting::Lines lines(x, ctx.attrs<KthvalueAttrs>().axis);
+  const Tensor& indices = ctx.In(slot);
   ENFORCE(indices.numel() == lines.count(), InvalidArgument,
           "Indices must have one number for each of the ", lines.count(), " lines of X ", x,
           ", got shape ", indices.dims());
-  for (int64_t i = 0; i < lines.count(); ++i) {
-    ENFORCE(list[i] >= 0 && list[i] < lines.n, OutOfRange, "Indices must lie in [0, ", lines.n,
-            "), the size of X along the axis, got ", list[i], " at position ", i);
-  }
-  for (int64_t i = 0; i < lines.count(); ++i) f(i, lines.Begin(i, lines.n) + list[i] * lines.inner);
+  sorting::ForPicked(ctx, slot, lines, 1, f);
 }
 
 namespace grad {
@@ -90,9 +81,9 @@ struct KthvalueGradKernel {
     Tensor& out = ctx.Out(kXGrad);
     T* to = out.mutable_data<T>();
     const T* from = ctx.In(kOutGrad).data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
-    ForEachChosen(ctx.In(kIndices), out.dims(), ctx.attrs<KthvalueAttrs>().axis,
-                  [=](int64_t chosen, int64_t at) { to[at] = from[chosen]; });
+    kernels::Fill(to, out.numel(), T(0));
+    ForEachChosen(ctx, kIndices, out.dims(),
+                  [=] DYGRAPH_FN(int64_t chosen, int64_t at) { to[at] = from[chosen]; });
   }
 };
 }  // namespace grad
@@ -124,8 +115,8 @@ struct KthvalueGradGradKernel {
     const Tensor& ddx = ctx.In(kXGradGrad);
     const T* from = ddx.data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
-    ForEachChosen(ctx.In(kIndices), ddx.dims(), ctx.attrs<KthvalueAttrs>().axis,
-                  [=](int64_t chosen, int64_t at) { to[chosen] = from[at]; });
+    ForEachChosen(ctx, kIndices, ddx.dims(),
+                  [=] DYGRAPH_FN(int64_t chosen, int64_t at) { to[chosen] = from[at]; });
   }
 };
 }  // namespace grad_grad
@@ -133,11 +124,11 @@ struct KthvalueGradGradKernel {
 REGISTER_OPERATOR(kthvalue, DefineKthvalue);
 REGISTER_LOD_RULE(kthvalue,
                   [](const LoDCall& c) { return c.IsBehindFirst(c.attrs<KthvalueAttrs>().axis); });
-REGISTER_CPU_KERNEL(kthvalue, KthvalueKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(kthvalue, KthvalueKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(kthvalue_grad, grad::DefineKthvalueGrad);
-REGISTER_CPU_KERNEL(kthvalue_grad, grad::KthvalueGradKernel, float, double);
+REGISTER_KERNELS(kthvalue_grad, grad::KthvalueGradKernel, float, double);
 REGISTER_OPERATOR(kthvalue_grad_grad, grad_grad::DefineKthvalueGradGrad);
-REGISTER_CPU_KERNEL(kthvalue_grad_grad, grad_grad::KthvalueGradGradKernel, float, double);
+REGISTER_KERNELS(kthvalue_grad_grad, grad_grad::KthvalueGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::chosen

@@ -21,22 +21,24 @@ void DefineL1Norm(OpDef& op) {
 }
 
 template <class T>
+struct Abs {
+  DYGRAPH_INLINE T operator()(T v) const { return v < T(0) ? -v : v; }
+};
+
+template <class T>
 struct L1NormKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    struct Abs {
-      DYGRAPH_INLINE T operator()(T v) const { return v < T(0) ? -v : v; }
-    };
     int64_t n = x.numel();
     bool all = true;
-    kernels::Reduce<kernels::SumOfOp<T, Abs>>(x.data<T>(), Span<const int64_t>(&n, 1),
+    kernels::Reduce<kernels::SumOfOp<T, Abs<T>>>(x.data<T>(), Span<const int64_t>(&n, 1),
                                               Span<const bool>(&all, 1),
                                               ctx.Out(kOut).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(l1_norm, DefineL1Norm);
-REGISTER_CPU_KERNEL(l1_norm, L1NormKernel, float, double);
+REGISTER_KERNELS(l1_norm, L1NormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::norms

@@ -70,17 +70,24 @@ struct LogsumexpKernel {
     Axes axes(x.rank(), AsReduce(ctx.attrs<LogsumexpAttrs>()));
     kernels::SoftmaxShape shape;
     if (AsRows(x.dims(), axes, &shape)) return kernels::LogSumExp(from, shape, to);
-    std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
     const T inf = std::numeric_limits<T>::infinity();
-    ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
-      T most = -inf;
-      for (int64_t e : elements) most = from[first + e] > most ? from[first + e] : most;
-      if (most == inf) most = 0;  // exp(inf) is inf, inf - inf is not
-      T base = most == -inf ? T(0) : most;
-      double total = 0;
-      for (int64_t e : elements) total += kernels::Exp(from[first + e] - base);
-      to[o] = base + static_cast<T>(kernels::Log(total));
-    });
+    ForEachResult(
+        x.dims(), axes,
+        [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements, kernels::Team team) {
+          const Elements* at = &elements;
+          T most = kernels::Fold(
+              team, at->count, -inf, [=](int64_t i) { return from[first + (*at)[i]]; },
+              [](T a, T b) { return b > a ? b : a; });
+          if (most == inf) most = 0;  // exp(inf) is inf, inf - inf is not
+          const T base = most == -inf ? T(0) : most;
+          const double total = kernels::Fold(
+              team, at->count, 0.0,
+              [=](int64_t i) {
+                return static_cast<double>(kernels::Exp(from[first + (*at)[i]] - base));
+              },
+              kernels::Sum());
+          team.Once([=] { to[o] = base + static_cast<T>(kernels::Log(total)); });
+        });
   }
 };
 
@@ -128,11 +135,16 @@ struct LogsumexpGradKernel {
     Axes axes(x.rank(), AsReduce(ctx.attrs<LogsumexpAttrs>()));
     kernels::SoftmaxShape shape;
     if (AsRows(x.dims(), axes, &shape)) return kernels::LogSumExpGrad(from, out, g, shape, to);
-    std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
-    ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
-      T base = out[o] == -std::numeric_limits<T>::infinity() ? T(0) : out[o];
-      for (int64_t e : elements) to[first + e] = g[o] * kernels::Exp(from[first + e] - base);
-    });
+    ForEachResult(
+        x.dims(), axes,
+        [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements, kernels::Team team) {
+          const Elements* at = &elements;
+          const T base = out[o] == -std::numeric_limits<T>::infinity() ? T(0) : out[o];
+          team.Each(at->count, [=](int64_t i) {
+            const int64_t e = first + (*at)[i];
+            to[e] = g[o] * kernels::Exp(from[e] - base);
+          });
+        });
   }
 };
 }  // namespace grad
@@ -141,9 +153,9 @@ REGISTER_OPERATOR(logsumexp, DefineLogsumexp);
 REGISTER_LOD_RULE(logsumexp, [](const LoDCall& c) {
   return !Axes(c.from.rank(), AsReduce(c.attrs<LogsumexpAttrs>())).reduced[0];
 });
-REGISTER_CPU_KERNEL(logsumexp, LogsumexpKernel, float, double);
+REGISTER_KERNELS(logsumexp, LogsumexpKernel, float, double);
 REGISTER_OPERATOR(logsumexp_grad, grad::DefineLogsumexpGrad);
-REGISTER_CPU_KERNEL(logsumexp_grad, grad::LogsumexpGradKernel, float, double);
+REGISTER_KERNELS(logsumexp_grad, grad::LogsumexpGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::reduce

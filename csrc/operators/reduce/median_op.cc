@@ -1,8 +1,7 @@
-#include <limits>
-
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "operators/reduce/selection.h"
+#include "operators/reduce/medians.h"
+#include "operators/reduce/picked.h"
 
 // median and nanmedian.
 namespace dygraph {
@@ -85,112 +84,20 @@ void DefineNanmedian(OpDef& op) {
                       "[2.5]"));
 }
 
-// The elements of each median: `n` of them lie from Begin(i) on, element j at At(j).
-struct Groups {
-  int64_t n = 1, count = 1, inner = 1;
-  std::vector<int64_t> begins, places;  // where the axes are not neighbours
-
-  Groups(const Over& over, const Dims& x) {
-    const int rank = x.rank();
-    int first = 0, last = rank;
-    while (first < rank && !over.gone[first]) ++first;
-    while (last > first && !over.gone[last - 1]) --last;
-    bool neighbours = true;
-    for (int i = first; i < last; ++i) neighbours = neighbours && over.gone[i];
-    for (int i = 0; i < rank; ++i) (over.gone[i] ? n : count) *= x[i];
-    inner = Numel(x, last, rank);
-    if (neighbours) return;
-    begins = Offsets(over, x, false);
-    places = Offsets(over, x, true);
-  }
-  int64_t Begin(int64_t i) const {
-    return begins.empty() ? i / inner * inner * n + i % inner : begins[i];
-  }
-  int64_t At(int64_t j) const { return places.empty() ? j * inner : places[j]; }
-
-  // Positions of all elements along those axes whose `gone` is this one, from the first element on.
-  static std::vector<int64_t> Offsets(const Over& over, const Dims& x, bool gone) {
-    std::vector<int64_t> offsets{0};
-    const Dims strides = Strides(x);
-    for (int i = 0; i < x.rank(); ++i) {
-      if (over.gone[i] != gone) continue;
-      std::vector<int64_t> next;
-      next.reserve(offsets.size() * x[i]);
-      for (int64_t base : offsets) {
-        for (int64_t k = 0; k < x[i]; ++k) next.push_back(base + k * strides[i]);
-      }
-      offsets.swap(next);
-    }
-    return offsets;
-  }
-};
-
-// The places of the two elements in the middle of the first `count` in order, by the keys of a
-// line.
-template <class K>
-void Middle(const sorting::KeyRoom<K>& room, int64_t count, int64_t* lower, int64_t* upper) {
-  *lower = *upper = room.Kth((count - 1) / 2);
-  if (count % 2 == 1) return;
-  const K key = room.keys[*lower];
-  int64_t least = -1;
-  K next = ~K(0);
-  for (int64_t i = 0; i < room.n; ++i) {  // an equal one behind it, else the next greater
-    const K k = room.keys[i];
-    if (k == key && i > *lower) {
-      *upper = i;
-      return;
-    }
-    if (k > key && (k < next || least < 0)) {
-      next = k;
-      least = i;
-    }
-  }
-  *upper = least;
-}
-
 template <class T, bool kSkipNan>
 void Compute(KernelContext& ctx) {
-  using K = decltype(sorting::OrderKey(T()));
   const MedianAttrs& a = ctx.attrs<MedianAttrs>();
   const Tensor& x = ctx.In(kX);
-  const Groups groups(OverOf(a, x.dims()), x.dims());
-  const bool least = a.mode == "min";
-  const T* from = x.data<T>();
-  T* to = ctx.Out(kOut).mutable_data<T>();
-  int64_t* index =
-      ctx.OutOrNull(kMedianIndex) ? ctx.Out(kMedianIndex).mutable_data<int64_t>() : nullptr;
-  kernels::ParallelRows(groups.count, groups.n * 8, [&](int64_t begin, int64_t end) {
-    sorting::KeyRoom<K> room(groups.n);
-    for (int64_t i = begin; i < end; ++i) {
-      CheckInterrupt();
-      const T* in = from + groups.Begin(i);
-      int64_t count = groups.n, nan = -1, lower = -1, upper = -1;
-      if (groups.places.empty()) {
-        sorting::KeysOf(in, groups.inner, groups.n, K(0), K(0), room.keys);
-      } else {
-        for (int64_t j = 0; j < groups.n; ++j) room.keys[j] = sorting::OrderKey(in[groups.At(j)]);
-      }
-      if constexpr (!std::is_integral_v<T>) {
-        for (int64_t j = 0; j < groups.n; ++j) count -= room.keys[j] == ~K(0);
-        if (count < groups.n) nan = std::find(room.keys, room.keys + groups.n, ~K(0)) - room.keys;
-      }
-      if (nan >= 0 && !kSkipNan) {
-        lower = upper = nan;
-      } else if (count > 0) {
-        Middle(room, count, &lower, &upper);
-      }
-      if (least) upper = lower;
-      if (lower < 0) {
-        to[i] = std::numeric_limits<T>::quiet_NaN();
-      } else {
-        const T low = in[groups.At(lower)], high = in[groups.At(upper)];
-        to[i] = lower == upper || low == high ? low : low / T(2) + high / T(2);
-      }
-      if (!index) continue;
-      index[2 * i] = lower < 0 ? -1 : in - from + groups.At(lower);
-      index[2 * i + 1] = upper < 0 ? -1 : in - from + groups.At(upper);
-    }
-  });
+  const Over over = OverOf(a, x.dims());
+  reduce::ReduceAttrs axes;
+  axes.dim.clear();
+  for (int i = 0; i < x.rank(); ++i) {
+    if (over.gone[i]) axes.dim.push_back(i);
+  }
+  Tensor* index = ctx.OutOrNull(kMedianIndex);
+  medians::Medians<T, kSkipNan>(x, reduce::Axes(x.rank(), axes), a.mode == "min",
+                                ctx.Out(kOut).mutable_data<T>(),
+                                index ? index->mutable_data<int64_t>() : nullptr);
 }
 
 template <class T>
@@ -202,20 +109,23 @@ struct NanmedianKernel {
   static void Compute(KernelContext& ctx) { dygraph::Compute<T, true>(ctx); }
 };
 
-// f(number of the median, position in x) for both elements of each median, after all were checked.
+// f(number of the median, position in x) for both elements of each median.
 template <class F>
-void ForEachMiddle(const Tensor& index, int64_t medians, int64_t elements, F f) {
+void ForEachMiddle(const KernelContext& ctx, int slot, int64_t medians, int64_t elements, F f) {
+  const Tensor& index = ctx.In(slot);
   const int64_t* list = index.data<int64_t>();
   ENFORCE(index.numel() == 2 * medians, InvalidArgument,
           "MedianIndex must have two numbers for each of the ", medians, " medians, got shape ",
           index.dims());
-  for (int64_t i = 0; i < index.numel(); ++i) {
+  CheckEach(index.numel(), [=](int64_t i) {
     ENFORCE(list[i] >= -1 && list[i] < elements, OutOfRange, "MedianIndex must lie in [-1, ",
             elements, "), the elements of X, got ", list[i], " at position ", i);
-  }
-  for (int64_t i = 0; i < index.numel(); ++i) {
-    if (list[i] >= 0) f(i / 2, list[i]);
-  }
+  });
+  const IndexGuard guard(ctx, slot, elements);
+  kernels::ForEachAdding(medians, 2, [=] DYGRAPH_FN(int64_t i, int64_t k) {
+    const int64_t at = list[2 * i + k];
+    if (at != -1) f(i, guard(at));
+  });
 }
 
 namespace grad {
@@ -241,9 +151,11 @@ struct MedianGradKernel {
     Tensor& out = ctx.Out(kXGrad);
     T* to = out.mutable_data<T>();
     const T* from = g.data<T>();
-    std::fill(to, to + out.numel(), T(0));
-    ForEachMiddle(ctx.In(kMedianIndex), g.numel(), out.numel(),
-                  [=](int64_t i, int64_t at) { to[at] += from[i] / T(2); });
+    kernels::Fill(to, out.numel(), T(0));
+    ForEachMiddle(ctx, kMedianIndex, g.numel(), out.numel(),
+                  [=] DYGRAPH_FN(int64_t i, int64_t at) {
+                    kernels::AddAt(to + at, from[i] / T(2));
+                  });
   }
 };
 }  // namespace grad
@@ -280,9 +192,11 @@ struct MedianGradGradKernel {
     Tensor& out = ctx.Out(kOutGradGrad);
     const T* from = ddx.data<T>();
     T* to = out.mutable_data<T>();
-    std::fill(to, to + out.numel(), T(0));
-    ForEachMiddle(ctx.In(kMedianIndex), out.numel(), ddx.numel(),
-                  [=](int64_t i, int64_t at) { to[i] += from[at] / T(2); });
+    kernels::Fill(to, out.numel(), T(0));
+    ForEachMiddle(ctx, kMedianIndex, out.numel(), ddx.numel(),
+                  [=] DYGRAPH_FN(int64_t i, int64_t at) {
+                    kernels::AddAt(to + i, from[at] / T(2));
+                  });
   }
 };
 }  // namespace grad_grad
@@ -296,14 +210,14 @@ bool KeepsRows(const LoDCall& c) {
 
 REGISTER_OPERATOR(median, DefineMedian);
 REGISTER_LOD_RULE(median, KeepsRows);
-REGISTER_CPU_KERNEL(median, MedianKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(median, MedianKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(nanmedian, DefineNanmedian);
 REGISTER_LOD_RULE(nanmedian, KeepsRows);
-REGISTER_CPU_KERNEL(nanmedian, NanmedianKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(nanmedian, NanmedianKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(median_grad, grad::DefineMedianGrad);
-REGISTER_CPU_KERNEL(median_grad, grad::MedianGradKernel, float, double);
+REGISTER_KERNELS(median_grad, grad::MedianGradKernel, float, double);
 REGISTER_OPERATOR(median_grad_grad, grad_grad::DefineMedianGradGrad);
-REGISTER_CPU_KERNEL(median_grad_grad, grad_grad::MedianGradGradKernel, float, double);
+REGISTER_KERNELS(median_grad_grad, grad_grad::MedianGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

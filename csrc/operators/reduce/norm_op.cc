@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/parallel.h"
+#include "kernels/fold.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -54,23 +54,24 @@ struct NormKernel {
     const T* from = x.data<T>();
     T *to = ctx.Out(kOut).mutable_data<T>(), *roots = norm.mutable_data<T>();
     double epsilon = NumberFor<T>(a.epsilon);
-    kernels::ParallelRows(norm.numel(), n * 4, [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        int64_t first = r / inner * n * inner + r % inner;
-        double sum = epsilon;
-        for (int64_t i = 0; i < n; ++i) {
-          double v = from[first + i * inner];
-          sum += v * v;
-        }
-        roots[r] = static_cast<T>(std::sqrt(sum));
-        for (int64_t i = 0; i < n; ++i) to[first + i * inner] = from[first + i * inner] / roots[r];
-      }
-    });
+    kernels::ForEachRowPlain(
+        norm.numel(), n,
+        [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+          const int64_t first = r / inner * n * inner + r % inner;
+          const double sum = kernels::SumFrom(team, n, epsilon, [=](int64_t i) {
+            const double v = from[first + i * inner];
+            return v * v;
+          });
+          const T root = static_cast<T>(std::sqrt(sum));
+          team.Once([=] { roots[r] = root; });
+          team.Each(n, [=](int64_t i) { to[first + i * inner] = from[first + i * inner] / root; });
+        },
+        4);
   }
 };
 
 REGISTER_OPERATOR(norm, DefineNorm);
-REGISTER_CPU_KERNEL(norm, NormKernel, float, double);
+REGISTER_KERNELS(norm, NormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

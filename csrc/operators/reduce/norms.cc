@@ -1,3 +1,4 @@
+// Compiled for each device.
 #include "operators/reduce/norms.h"
 
 #include <algorithm>
@@ -7,44 +8,6 @@
 namespace dygraph::norms {
 
 namespace {
-
-// The elements of one result, the same for each.
-struct Elements {
-  int64_t count, stride = 1;
-  std::vector<int64_t> list;  // empty: `stride` apart
-  Elements(const Dims& x, const reduce::Axes& axes) {
-    kernels::Walk<1> walk;
-    Dims strides = Strides(x);
-    for (int i = 0; i < x.rank(); ++i) {
-      if (axes.reduced[i]) walk.Push(x[i], {strides[i]});
-    }
-    count = walk.Count(0, walk.rank);
-    if (walk.rank > 1) {
-      list = reduce::ElementOffsets(x, axes);
-    } else if (walk.rank == 1) {
-      stride = walk.strides[0][0];
-    }
-  }
-  int64_t operator[](int64_t i) const { return list.empty() ? i * stride : list[i]; }
-};
-
-// Calls f(place of the result, place of its first element, elements), in parallel.
-template <class F>
-void ForEachNorm(const Dims& x, const Norm& norm, F f) {
-  reduce::Axes axes(x.rank(), norm.over);
-  Elements elements(x, axes);
-  reduce::Strides strides(x, axes);
-  kernels::Walk<2> kept;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (!axes.reduced[i]) kept.Push(x[i], {strides.x[i], strides.out[i]});
-  }
-  kernels::ParallelRows(kept.Count(0, kept.rank), elements.count * 8,
-                        [&](int64_t begin, int64_t end) {
-                          kernels::Odometer<2> at(kept, kept.rank, begin);
-                          for (int64_t i = begin; i < end; ++i, at.Next())
-                            f(at.offset[1], at.offset[0], elements);
-                        });
-}
 
 // The norm of a whole order from 1 to 4 as a reduction, in doubles.
 template <class T, int kP>
@@ -68,18 +31,21 @@ struct PowerSumOp {
   }
 };
 
+using kernels::Team;
+using reduce::Elements;
+
 // The first element whose |x| is the norm; count where there is none.
 template <class T>
-int64_t Extreme(const T* x, const Elements& elements, T norm) {
-  int64_t i = 0;
-  while (i < elements.count && std::fabs(x[elements[i]]) != norm) ++i;
-  return i;
+DYGRAPH_INLINE int64_t Extreme(Team team, const T* x, const Elements* elements, T norm) {
+  return kernels::First(team, elements->count, [=](int64_t i) {
+    return std::fabs(x[(*elements)[i]]) == norm;
+  });
 }
 
-double Sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
+DYGRAPH_INLINE double Sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
 
 // d norm / d x of an element, for a finite p and a norm other than 0.
-double Slope(double v, double norm, double p) {
+DYGRAPH_INLINE double Slope(double v, double norm, double p) {
   if (v == 0 || p == 0) return 0;
   if (p == 1) return Sign(v);
   if (p == 2) return v / norm;
@@ -109,19 +75,33 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
   if (p == 2) return kernels::Reduce<PowerSumOp<T, 2>>(from, x.dims(), reduced, to);
   if (p == 3) return kernels::Reduce<PowerSumOp<T, 3>>(from, x.dims(), reduced, to);
   if (p == 4) return kernels::Reduce<PowerSumOp<T, 4>>(from, x.dims(), reduced, to);
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    double total = p == -HUGE_VAL ? HUGE_VAL : 0;
-    for (int64_t i = 0; i < elements.count; ++i) {
-      double v = std::fabs(static_cast<double>(from[first + elements[i]]));
-      if (std::isinf(p)) {
-        if (p > 0 ? !(v <= total) : !(v >= total)) total = total != total ? total : v;
-      } else {
-        total += p == 0 ? v != 0 : std::pow(v, p);
-      }
-    }
-    if (p != 0 && !std::isinf(p)) total = std::pow(total, 1 / p);
-    to[place] = static_cast<T>(total);
-  });
+  reduce::ForEachResult(
+      x.dims(), axes,
+      [=] DYGRAPH_FN(int64_t place, int64_t first, const Elements& elements, Team team) {
+        const T* in = from + first;
+        const Elements* at = &elements;
+        double total;
+        if (std::isinf(p)) {
+          total = kernels::Fold(
+              team, at->count, p < 0 ? -p : 0.0,
+              [=](int64_t i) { return std::fabs(static_cast<double>(in[(*at)[i]])); },
+              [=](double a, double b) {
+                if (p > 0 ? b <= a : b >= a) return a;
+                return a != a ? a : b;
+              });
+        } else {
+          total = kernels::Fold(
+              team, at->count, 0.0,
+              [=](int64_t i) {
+                const double v = std::fabs(static_cast<double>(in[(*at)[i]]));
+                return p == 0 ? static_cast<double>(v != 0) : std::pow(v, p);
+              },
+              kernels::Sum());
+          if (p != 0) total = std::pow(total, 1 / p);
+        }
+        team.Once([=] { to[place] = static_cast<T>(total); });
+      },
+      8);
 }
 
 template <class T>
@@ -130,34 +110,37 @@ void Grad(const Tensor& x, const Tensor& out, const Tensor& g, const Norm& norm,
   const T *from = x.data<T>(), *o = out.data<T>(), *gd = g.data<T>();
   if (x.numel() == 0) return;
   if (p == 1 || p == 2) {
-    std::vector<double> factors(out.numel());
-    for (size_t i = 0; i < factors.size(); ++i) {
+    Scratch room(x.place(), out.numel() * sizeof(double));
+    double* factors = room.as<double>();
+    kernels::ForEach(out.numel(), [=] DYGRAPH_FN(int64_t i) {
       double length = p == 1 ? 1 : o[i];
       factors[i] = o[i] == 0 ? 0 : gd[i] / length;
-    }
+    });
     if (p == 1) {
-      return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
+      return Scaled<T>(x, factors, norm, x_grad, [] DYGRAPH_FN(T v, double factor) {
         return static_cast<T>(v > 0 ? factor : v < 0 ? -factor : 0.0);
       });
     }
-    return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
+    return Scaled<T>(x, factors, norm, x_grad, [] DYGRAPH_FN(T v, double factor) {
       return static_cast<T>(v == 0 ? 0.0 : static_cast<double>(v) * factor);
     });
   }
   T* to = x_grad->mutable_data<T>();
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    const T* in = from + first;
-    T* result = to + first;
-    bool flat = o[place] == 0 || std::isinf(p);
-    for (int64_t i = 0; i < elements.count; ++i) {
-      int64_t at = elements[i];
-      result[at] = flat ? T(0) : static_cast<T>(gd[place] * Slope(in[at], o[place], p));
-    }
-    if (!std::isinf(p)) return;
-    int64_t winner = Extreme(in, elements, o[place]);
-    if (winner < elements.count)
-      result[elements[winner]] = static_cast<T>(gd[place] * Sign(in[elements[winner]]));
-  });
+  reduce::ForEachResult(
+      x.dims(), reduce::Axes(x.rank(), norm.over),
+      [=] DYGRAPH_FN(int64_t place, int64_t first, const Elements& elements, Team team) {
+        const T* in = from + first;
+        T* result = to + first;
+        const Elements* at = &elements;
+        const int64_t winner = std::isinf(p) ? Extreme(team, in, at, o[place]) : at->count;
+        const bool flat = o[place] == 0 || std::isinf(p);
+        team.Each(at->count, [=](int64_t i) {
+          const double v = in[(*at)[i]];
+          const double slope = i == winner ? Sign(v) : flat ? 0 : Slope(v, o[place], p);
+          result[(*at)[i]] = flat && i != winner ? T(0) : static_cast<T>(gd[place] * slope);
+        });
+      },
+      8);
 }
 
 template <class T>
@@ -167,29 +150,38 @@ void GradGrad(const Tensor& x, const Tensor& out, const Tensor& g, const Tensor&
   const T *from = x.data<T>(), *o = out.data<T>(), *gd = g.data<T>(), *wd = w.data<T>();
   T* to_g = g_grad ? g_grad->mutable_data<T>() : nullptr;
   T* to_x = x_grad ? x_grad->mutable_data<T>() : nullptr;
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    const T *in = from + first, *wi = wd + first;
-    double size = o[place], product = 0;
-    if (std::isinf(p)) {
-      int64_t winner = Extreme(in, elements, o[place]);
-      if (winner < elements.count) product = wi[elements[winner]] * Sign(in[elements[winner]]);
-    } else if (size != 0) {
-      for (int64_t i = 0; i < elements.count; ++i)
-        product += Slope(in[elements[i]], size, p) * wi[elements[i]];
-    }
-    if (to_g) to_g[place] = static_cast<T>(product);
-    if (!to_x) return;
-    bool straight = size == 0 || p == 0 || p == 1 || std::isinf(p);
-    for (int64_t i = 0; i < elements.count; ++i) {
-      int64_t at = elements[i];
-      double bend = 0, v = in[at];
-      if (!straight) {
-        double own = p == 2 ? 1 : v == 0 ? 0 : std::pow(std::fabs(v) / size, p - 2);
-        bend = gd[place] * (p - 1) * (own * wi[at] - Slope(v, size, p) * product) / size;
-      }
-      to_x[first + at] = static_cast<T>(bend);
-    }
-  });
+  reduce::ForEachResult(
+      x.dims(), reduce::Axes(x.rank(), norm.over),
+      [=] DYGRAPH_FN(int64_t place, int64_t first, const Elements& elements, Team team) {
+        const T *in = from + first, *wi = wd + first;
+        const Elements* at = &elements;
+        const double size = o[place];
+        double product = 0;
+        if (std::isinf(p)) {
+          const int64_t winner = Extreme(team, in, at, o[place]);
+          if (winner < at->count) product = wi[(*at)[winner]] * Sign(in[(*at)[winner]]);
+        } else if (size != 0) {
+          product = kernels::Fold(
+              team, at->count, 0.0,
+              [=](int64_t i) { return Slope(in[(*at)[i]], size, p) * wi[(*at)[i]]; },
+              kernels::Sum());
+        }
+        team.Once([=] {
+          if (to_g) to_g[place] = static_cast<T>(product);
+        });
+        if (!to_x) return;
+        const bool straight = size == 0 || p == 0 || p == 1 || std::isinf(p);
+        team.Each(at->count, [=](int64_t i) {
+          const int64_t e = (*at)[i];
+          double bend = 0, v = in[e];
+          if (!straight) {
+            double own = p == 2 ? 1 : v == 0 ? 0 : std::pow(std::fabs(v) / size, p - 2);
+            bend = gd[place] * (p - 1) * (own * wi[e] - Slope(v, size, p) * product) / size;
+          }
+          to_x[first + e] = static_cast<T>(bend);
+        });
+      },
+      8);
 }
 
 void RunThird(higher::Problem& problem, const Norm& norm) {

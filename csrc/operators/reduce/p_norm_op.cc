@@ -77,11 +77,11 @@ REGISTER_OPERATOR(p_norm, DefinePNorm);
 REGISTER_LOD_RULE(p_norm, [](const LoDCall& c) {
   return !c.attrs<PNormAttrs>().asvector && c.IsBehindFirst(c.attrs<PNormAttrs>().axis);
 });
-REGISTER_CPU_KERNEL(p_norm, PNormKernel, float, double);
+REGISTER_KERNELS(p_norm, PNormKernel, float, double);
 REGISTER_OPERATOR(p_norm_grad, DefineGrad<PNorm>);
-REGISTER_CPU_KERNEL(p_norm_grad, PNormGradKernel, float, double);
+REGISTER_KERNELS(p_norm_grad, PNormGradKernel, float, double);
 REGISTER_OPERATOR(p_norm_grad_grad, DefineGradGrad<PNorm>);
-REGISTER_CPU_KERNEL(p_norm_grad_grad, PNormGradGradKernel, float, double);
+REGISTER_KERNELS(p_norm_grad_grad, PNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(p_norm_grad_grad, PNormThird);
 
 }  // namespace

@@ -13,7 +13,7 @@ REGISTER_OPERATOR(reduce_all, [](OpDef& op) {
               "Out = True where all elements of X are true over the axes of dim; of nothing: True. "
               "Numbers are true where they are not 0.");
 });
-REGISTER_CPU_KERNEL(reduce_all, AllKernel, AllTypes);
+REGISTER_KERNELS(reduce_all, AllKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reduce

@@ -13,7 +13,7 @@ REGISTER_OPERATOR(reduce_any, [](OpDef& op) {
               "Out = True where an element of X is true over the axes of dim; of nothing: False. "
               "Numbers are true where they are not 0.");
 });
-REGISTER_CPU_KERNEL(reduce_any, AnyKernel, AllTypes);
+REGISTER_KERNELS(reduce_any, AnyKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reduce

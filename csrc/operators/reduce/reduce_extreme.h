@@ -1,8 +1,6 @@
 // Gradients of reduce_max and reduce_min: both go to the first element that equals the result.
 #pragma once
 
-#include <cstring>
-
 #include "operators/reduce/reduction.h"
 
 namespace dygraph::reduce {
@@ -20,16 +18,18 @@ void ComputeExtreme(KernelContext& ctx) {
 template <class T, class F>
 void ForEachFirst(const Tensor& x, const Tensor& out, const ReduceAttrs& a, F f) {
   if (x.numel() == 0) return;
-  Axes axes(x.rank(), a);
-  std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
   const T *values = x.data<T>(), *results = out.data<T>();
-  ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
-    T wanted = results[o];
-    for (int64_t offset : elements) {
-      T v = values[first + offset];
-      if (v == wanted || (v != v && wanted != wanted)) return f(o, first + offset);
-    }
-  });
+  ForEachResult(x.dims(), Axes(x.rank(), a),
+                [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
+                               kernels::Team team) {
+                  const T wanted = results[o];
+                  const Elements* at = &elements;
+                  const int64_t i = kernels::First(team, elements.count, [=](int64_t j) {
+                    const T v = values[first + (*at)[j]];
+                    return v == wanted || (v != v && wanted != wanted);
+                  });
+                  if (i < elements.count) team.Once([=] { f(o, first + (*at)[i]); });
+                });
 }
 
 namespace extreme_grad {
@@ -39,12 +39,12 @@ template <class T>
 struct Kernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
-    std::memset(out.mutable_raw_data(), 0, out.bytes());
     T* to = out.mutable_data<T>();
+    kernels::Fill(to, out.numel(), T(0));
     Tensor g = CastTo(ctx.In(kOutGrad), out.dtype());
     const T* from = g.data<T>();
     ForEachFirst<T>(ctx.In(kX), CastTo(ctx.In(kOut), out.dtype()), ctx.attrs<ReduceAttrs>(),
-                    [=](int64_t o, int64_t x) { to[x] = from[o]; });
+                    [=] DYGRAPH_FN(int64_t o, int64_t x) { to[x] = from[o]; });
   }
 };
 
@@ -72,7 +72,7 @@ struct Kernel {
     T* to = picked.mutable_data<T>();
     const T* from = ctx.In(kXGradGrad).data<T>();
     ForEachFirst<T>(x, CastTo(ctx.In(kOut), x.dtype()), ctx.attrs<ReduceAttrs>(),
-                    [=](int64_t o, int64_t i) { to[o] = from[i]; });
+                    [=] DYGRAPH_FN(int64_t o, int64_t i) { to[o] = from[i]; });
     kernels::Cast(x.dtype(), to, out.dtype(), out.mutable_raw_data(), out.numel());
   }
 };

@@ -39,11 +39,11 @@ void DefineMaxGradGrad(OpDef& op) {
 REGISTER_OPERATOR(reduce_max, DefineMax);
 REGISTER_OPEN_ATTRS(reduce_max, "dim");
 REGISTER_LOD_RULE(reduce_max, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_max, ReduceMaxKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(reduce_max, ReduceMaxKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_max_grad, DefineMaxGrad);
-REGISTER_CPU_KERNEL(reduce_max_grad, extreme_grad::Kernel, float, double);
+REGISTER_KERNELS(reduce_max_grad, extreme_grad::Kernel, float, double);
 REGISTER_OPERATOR(reduce_max_grad_grad, DefineMaxGradGrad);
-REGISTER_CPU_KERNEL(reduce_max_grad_grad, extreme_grad_grad::Kernel, float, double);
+REGISTER_KERNELS(reduce_max_grad_grad, extreme_grad_grad::Kernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::reduce

@@ -41,7 +41,7 @@ struct ReduceMeanGradKernel {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
     auto count = static_cast<kernels::RealPart<T>>(CountOf(out, Axes(out.rank(), a)));
-    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [count](T v) { return v / count; });
+    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [count] DYGRAPH_FN(T v) { return v / count; });
   }
 };
 }  // namespace grad
@@ -49,10 +49,10 @@ struct ReduceMeanGradKernel {
 REGISTER_OPERATOR(reduce_mean, DefineMean);
 REGISTER_OPEN_ATTRS(reduce_mean, "dim");
 REGISTER_LOD_RULE(reduce_mean, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t, complex64,
+REGISTER_KERNELS(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t, complex64,
                     complex128);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
-REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double, complex64,
+REGISTER_KERNELS(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double, complex64,
                     complex128);
 
 }  // namespace

@@ -39,11 +39,11 @@ void DefineMinGradGrad(OpDef& op) {
 REGISTER_OPERATOR(reduce_min, DefineMin);
 REGISTER_OPEN_ATTRS(reduce_min, "dim");
 REGISTER_LOD_RULE(reduce_min, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_min, ReduceMinKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(reduce_min, ReduceMinKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_min_grad, DefineMinGrad);
-REGISTER_CPU_KERNEL(reduce_min_grad, extreme_grad::Kernel, float, double);
+REGISTER_KERNELS(reduce_min_grad, extreme_grad::Kernel, float, double);
 REGISTER_OPERATOR(reduce_min_grad_grad, DefineMinGradGrad);
-REGISTER_CPU_KERNEL(reduce_min_grad_grad, extreme_grad_grad::Kernel, float, double);
+REGISTER_KERNELS(reduce_min_grad_grad, extreme_grad_grad::Kernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::reduce

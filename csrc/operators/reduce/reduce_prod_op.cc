@@ -47,18 +47,24 @@ struct ProdGradKernel {
     const T *values = x.data<T>(), *gs = g.data<T>();
     T* out = ctx.Out(kXGrad).mutable_data<T>();
     Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
-    std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
-    ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
-      double before = 1, after = gs[o];
-      for (int64_t e : elements) {
-        out[first + e] = static_cast<T>(before);
-        before *= values[first + e];
-      }
-      for (auto e = elements.rbegin(); e != elements.rend(); ++e) {
-        out[first + *e] = static_cast<T>(out[first + *e] * after);
-        after *= values[first + *e];
-      }
-    });
+    ForEachResult(x.dims(), axes,
+                  [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
+                                 kernels::Team team) {
+                    const Elements* places = &elements;
+                    team.Once([=] {
+                      double before = 1, after = gs[o];
+                      for (int64_t i = 0; i < places->count; ++i) {
+                        const int64_t at = first + (*places)[i];
+                        out[at] = static_cast<T>(before);
+                        before *= values[at];
+                      }
+                      for (int64_t i = places->count; i-- > 0;) {
+                        const int64_t at = first + (*places)[i];
+                        out[at] = static_cast<T>(out[at] * after);
+                        after *= values[at];
+                      }
+                    });
+                  });
   }
 };
 }  // namespace grad
@@ -113,7 +119,7 @@ void DefineProdGradGrad(OpDef& op) {
 
 struct Dual {  // a value and its derivative along V
   double v, d;
-  void operator*=(Dual o) { *this = {v * o.v, d * o.v + v * o.d}; }
+  DYGRAPH_INLINE void operator*=(Dual o) { *this = {v * o.v, d * o.v + v * o.d}; }
 };
 
 template <class T>
@@ -127,24 +133,30 @@ struct ProdGradGradKernel {
     const T *values = x.data<T>(), *along = ctx.In(kXGradGrad).data<T>(), *gs = g.data<T>();
     T *out = x2 ? x2->mutable_data<T>() : nullptr, *totals = total.mutable_data<T>();
     Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
-    std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
-    ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
-      std::vector<Dual> before;
-      Dual product{1, 0};
-      for (int64_t e : elements) {
-        before.push_back(product);
-        product *= {values[first + e], along[first + e]};
-      }
-      totals[o] = static_cast<T>(product.d);
-      if (!out) return;
-      Dual after{1, 0};
-      for (size_t i = elements.size(); i-- > 0;) {
-        int64_t at = first + elements[i];
-        before[i] *= after;
-        out[at] = static_cast<T>(gs[o] * before[i].d);
-        after *= {values[at], along[at]};
-      }
-    });
+    Scratch room = ctx.Workspace(out ? x.numel() * sizeof(Dual) : 0);
+    Dual* before = room.as<Dual>();  // the product of the elements before each
+    ForEachResult(x.dims(), axes,
+                  [=] DYGRAPH_FN(int64_t o, int64_t first, const Elements& elements,
+                                 kernels::Team team) {
+                    const Elements* places = &elements;
+                    team.Once([=] {
+                      Dual product{1, 0};
+                      for (int64_t i = 0; i < places->count; ++i) {
+                        const int64_t at = first + (*places)[i];
+                        if (out) before[at] = product;
+                        product *= {values[at], along[at]};
+                      }
+                      totals[o] = static_cast<T>(product.d);
+                      if (!out) return;
+                      Dual after{1, 0};
+                      for (int64_t i = places->count; i-- > 0;) {
+                        const int64_t at = first + (*places)[i];
+                        before[at] *= after;
+                        out[at] = static_cast<T>(gs[o] * before[at].d);
+                        after *= {values[at], along[at]};
+                      }
+                    });
+                  });
     if (gg) kernels::Cast(x.dtype(), totals, gg->dtype(), gg->mutable_raw_data(), gg->numel());
   }
 };
@@ -154,11 +166,11 @@ using grad_grad::ProdThird;
 REGISTER_OPERATOR(reduce_prod, DefineProd);
 REGISTER_OPEN_ATTRS(reduce_prod, "dim");
 REGISTER_LOD_RULE(reduce_prod, KeepsRows);
-REGISTER_CPU_KERNEL(reduce_prod, ProdKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(reduce_prod, ProdKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_prod_grad, grad::DefineProdGrad);
-REGISTER_CPU_KERNEL(reduce_prod_grad, grad::ProdGradKernel, float, double);
+REGISTER_KERNELS(reduce_prod_grad, grad::ProdGradKernel, float, double);
 REGISTER_OPERATOR(reduce_prod_grad_grad, grad_grad::DefineProdGradGrad);
-REGISTER_CPU_KERNEL(reduce_prod_grad_grad, grad_grad::ProdGradGradKernel, float, double);
+REGISTER_KERNELS(reduce_prod_grad_grad, grad_grad::ProdGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(reduce_prod_grad_grad, ProdThird);
 
 }  // namespace

@@ -46,9 +46,9 @@ inline bool TruthKeepsRows(const LoDCall& c) {
 
 inline void DefineTruth(OpDef& op, const char* comment) {
   DefineReduce(op, comment)
-      .Input(kAxisTensor, "AxisTensor", "[n] int32 or int64, in place of dim", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "[n] int32 or int64, in place of dim", kDispensable | kOnHost)
       .Input(kAxisTensorList, "AxisTensorList", "one integer for each axis, in place of dim",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Shape(InferTruth)
       .MixedDTypes()
       .KernelDTypeOf(kX)

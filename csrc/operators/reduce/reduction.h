@@ -9,6 +9,7 @@
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 #include "op/open_attr.h"
+#include "operators/reduce/results.h"
 
 namespace dygraph::reduce {
 
@@ -160,41 +161,42 @@ inline int64_t CountOf(const Tensor& x, const Axes& axes) {
   return n;
 }
 
-// Calls f(out position, x position of the first element) for every result, in parallel; the offsets
-// of the result's elements from the first one are the same for all: `elements`, in order.
-template <class F>
-void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t>& elements, F f) {
+// The walk of X and of a result over the axes that stay, and the walk of X over the others.
+inline kernels::Walk<2> KeptWalk(const Dims& dims, const Axes& axes) {
   Strides strides(dims, axes);
-  kernels::Walk<2> kept;
+  kernels::Walk<2> walk;
   for (int i = 0; i < dims.rank(); ++i) {
-    if (!axes.reduced[i]) kept.Push(dims[i], {strides.x[i], strides.out[i]});
+    if (!axes.reduced[i]) walk.Push(dims[i], {strides.x[i], strides.out[i]});
   }
-  kernels::ParallelRows(kept.Count(0, kept.rank), static_cast<int64_t>(elements.size()) * 4,
-                        [&](int64_t begin, int64_t end) {
-                          kernels::Odometer<2> at(kept, kept.rank, begin);
-                          for (int64_t i = begin; i < end; ++i, at.Next())
-                            f(at.offset[1], at.offset[0]);
-                        });
+  return walk;
 }
-
-// The same, one result after the other.
-template <class F>
-void ForEachResultInOrder(const Dims& dims, const Axes& axes, F f) {
-  Strides strides(dims, axes);
-  kernels::Walk<2> kept;
-  for (int i = 0; i < dims.rank(); ++i) {
-    if (!axes.reduced[i]) kept.Push(dims[i], {strides.x[i], strides.out[i]});
-  }
-  kernels::Odometer<2> at(kept, kept.rank, 0);
-  for (int64_t n = kept.Count(0, kept.rank); n > 0; --n, at.Next()) f(at.offset[1], at.offset[0]);
-}
-
-inline std::vector<int64_t> ElementOffsets(const Dims& dims, const Axes& axes) {
+inline kernels::Walk<1> ReducedWalk(const Dims& dims, const Axes& axes) {
   Strides strides(dims, axes);
   kernels::Walk<1> walk;
   for (int i = 0; i < dims.rank(); ++i) {
     if (axes.reduced[i]) walk.Push(dims[i], {strides.x[i]});
   }
+  return walk;
+}
+
+// f(place of the result, place in X of its first element, its elements, team) for every result, in
+// parallel.
+template <class F>
+void ForEachResult(const Dims& dims, const Axes& axes, F f, int64_t cost = 4) {
+  ForEachResult(KeptWalk(dims, axes), ReducedWalk(dims, axes), cost, f);
+}
+
+// On the host, f(place of the result, place in X of its first element) for one result after the
+// other; and where the elements lie from the first one on.
+template <class F>
+void ForEachResultInOrder(const Dims& dims, const Axes& axes, F f) {
+  const kernels::Walk<2> kept = KeptWalk(dims, axes);
+  kernels::Odometer<2> at(kept, kept.rank, 0);
+  for (int64_t n = kept.Count(0, kept.rank); n > 0; --n, at.Next()) f(at.offset[1], at.offset[0]);
+}
+
+inline std::vector<int64_t> ElementOffsets(const Dims& dims, const Axes& axes) {
+  const kernels::Walk<1> walk = ReducedWalk(dims, axes);
   std::vector<int64_t> offsets(walk.Count(0, walk.rank));
   kernels::Odometer<1> at(walk, walk.rank, 0);
   for (int64_t& offset : offsets) {

@@ -1,4 +1,4 @@
-// The k-th element of a line without sorting it: kthvalue, median and nanmedian.
+// One element of each line: the k-th, found without sorting it, and the most frequent.
 #pragma once
 
 #include "operators/reduce/sorting.h"
@@ -59,5 +59,65 @@ struct KeyRoom {
   K *keys, *spare;
   int64_t n;
 };
+
+// place(line, n, step, room) of each line, whose elements lie `step` apart, is where its element
+// stands; the lines of one thread share a `room` for n elements. `cost` is that of an element in
+// additions.
+template <class T, class Room, class Place>
+void ForLines(const T* from, const Lines& lines, int64_t cost, T* values, int64_t* indices,
+              const Place& place) {
+  kernels::ParallelRows(lines.count(), lines.n * cost, [&](int64_t begin, int64_t end) {
+    Room room(lines.n);
+    for (int64_t i = begin; i < end; ++i) {
+      CheckInterrupt();
+      const T* line = from + lines.Begin(i, lines.n);
+      indices[i] = place(line, lines.n, lines.inner, &room);
+      values[i] = line[indices[i] * lines.inner];
+    }
+  });
+}
+
+// The k-th smallest element of each line, k from 0, and where it stands.
+template <class T>
+void Kth(const T* from, const Lines& lines, int64_t k, T* values, int64_t* indices) {
+  using K = KeyOf<T>;
+  ForLines<T, KeyRoom<K>>(from, lines, 8, values, indices,
+                          [k](const T* line, int64_t n, int64_t step, KeyRoom<K>* room) {
+                            KeysOf(line, step, n, K(0), K(0), room->keys);
+                            return room->Kth(k);
+                          });
+}
+
+inline const Keyed<uint64_t>* SortedRow(TwoRows<uint64_t>* rows, int64_t n) {
+  if (n >= 256) return RadixSort(rows->row, rows->spare, n);
+  std::sort(rows->row, rows->row + n, [](const auto& a, const auto& b) {
+    return a.key != b.key ? a.key < b.key : a.at < b.at;
+  });
+  return rows->row;
+}
+
+// The most frequent element of each line, the least of several, and where it stands last.
+template <class T>
+void Mode(const T* from, const Lines& lines, T* values, int64_t* indices) {
+  using K = uint64_t;  // any number of elements
+  ForLines<T, TwoRows<K>>(
+      from, lines, 64, values, indices,
+      [](const T* line, int64_t n, int64_t step, TwoRows<K>* rows) {
+        K least = ~K(0);
+        for (int64_t i = 0; i < n; ++i)
+          least = std::min(least, static_cast<K>(OrderKey(line[i * step])));
+        for (int64_t i = 0; i < n; ++i)  // from 0 on: keys of a small range have few digits
+          rows->row[i] = {OrderKey(line[i * step]) - least, static_cast<K>(i)};
+        const Keyed<K>* sorted = SortedRow(rows, n);
+        int64_t best = 0, most = 0;
+        for (int64_t i = 0, begin = 0; i < n; ++i) {
+          if (sorted[i].key != sorted[begin].key) begin = i;
+          if (i - begin + 1 <= most) continue;
+          most = i - begin + 1;
+          best = i;
+        }
+        return static_cast<int64_t>(sorted[best].at);
+      });
+}
 
 }  // namespace dygraph::sorting

@@ -3,35 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
-#include "op/op_registry.h"
+#include "operators/reduce/order_key.h"
 #include "platform/interrupt.h"
 #include "tensor/scratch.h"
 
 namespace dygraph::sorting {
-
-// Elements of an axis lie `inner` apart, lines side by side. A 0-d tensor is a line of one.
-struct Lines {
-  int64_t outer = 1, n = 1, inner = 1;
-  Lines(const Dims& x, int64_t axis) {
-    if (x.empty()) return;
-    int a = NormalizeAxis(axis, x.rank());
-    outer = Numel(x, 0, a);
-    n = x[a];
-    inner = Numel(x, a + 1, x.rank());
-  }
-  int64_t count() const { return outer * inner; }
-  // First element of a line where the axis has `size` elements.
-  int64_t Begin(int64_t line, int64_t size) const {
-    return line / inner * size * inner + line % inner;
-  }
-};
 
 template <class T>
 struct Entry {
@@ -45,23 +27,6 @@ bool Before(const Entry<T>& a, const Entry<T>& b, bool descending) {
   if (a_nan || b_nan) return a_nan == b_nan ? a.at < b.at : a_nan == descending;
   if (a.value == b.value) return a.at < b.at;
   return (a.value < b.value) != descending;
-}
-
-// A number whose order as an unsigned one is that of the values, NaN last.
-template <class T>
-auto OrderKey(T v) {
-  using K = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  constexpr K kSign = K(1) << (8 * sizeof(K) - 1);
-  if constexpr (std::is_integral_v<T>) {
-    using Wide = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-    return static_cast<K>(static_cast<Wide>(v)) ^ kSign;
-  } else {
-    if (v != v) return ~K(0);
-    K bits;
-    std::memcpy(&bits, &v, sizeof(T));
-    bits = v == 0 ? K(0) : bits;  // -0 is 0
-    return bits & kSign ? ~bits : bits ^ kSign;
-  }
 }
 
 // The keys of `n` elements `step` apart, each turned by `flip`; whether one is less than `worst`.
@@ -249,32 +214,6 @@ void Sort(const Tensor& x, int64_t axis, int64_t k, bool descending, T* values, 
       }
     }
   });
-}
-
-// Calls f(place in the picked ones, place in x) for all that `indices` picked along the axis of a
-// tensor of shape `x`, after all of them were checked.
-template <class F>
-void ForEachPicked(const Tensor& indices, const Dims& x, int64_t axis, F f) {
-  Lines lines(x, axis);
-  const int64_t* list = indices.data<int64_t>();
-  ENFORCE(indices.rank() == x.rank(), InvalidArgument, "Indices must have as many axes as X ", x,
-          ", got shape ", indices.dims());
-  int64_t k = x.empty() ? 1 : indices.dims()[NormalizeAxis(axis, x.rank())];
-  ENFORCE(indices.numel() == lines.count() * k, InvalidArgument,
-          "Indices must have the sizes of X ", x, " but along the axis, got shape ",
-          indices.dims());
-  for (int64_t i = 0; i < indices.numel(); ++i) {
-    ENFORCE(list[i] >= 0 && list[i] < lines.n, OutOfRange, "Indices must lie in [0, ", lines.n,
-            "), the size of X along the axis, got ", list[i], " at position ", i);
-  }
-  if (k == 0) return;  // there may be any number of empty lines
-  for (int64_t line = 0; line < lines.count(); ++line) {
-    int64_t picked = lines.Begin(line, k), begin = lines.Begin(line, lines.n);
-    for (int64_t i = 0; i < k; ++i) {
-      int64_t at = picked + i * lines.inner;
-      f(at, begin + list[at] * lines.inner);
-    }
-  }
 }
 
 }  // namespace dygraph::sorting

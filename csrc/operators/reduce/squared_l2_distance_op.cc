@@ -1,3 +1,4 @@
+#include "kernels/fold.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -48,21 +49,25 @@ struct SquaredL2DistanceKernel {
     int64_t rows = x.dim(0), n = rows > 0 ? x.numel() / rows : 0;
     const T *a = x.data<T>(), *b = y.data<T>();
     T *to = out.mutable_data<T>(), *sub = ctx.Out(kSubResult).mutable_data<T>();
-    for (int64_t r = 0; r < rows; ++r) {
-      double sum = 0;
-      const T* other = b + (y.dim(0) == 1 ? 0 : r * n);
-      for (int64_t i = 0; i < n; ++i) {
-        T d = sub[r * n + i] = a[r * n + i] - other[i];
-        sum += static_cast<double>(d) * d;
-      }
-      to[r] = static_cast<T>(sum);
-    }
+    const bool one = y.dim(0) == 1;
+    kernels::ForEachRowPlain(rows, n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const T *mine = a + r * n, *other = b + (one ? 0 : r * n);
+      T* differences = sub + r * n;
+      const double sum = kernels::Fold(
+          team, n, 0.0,
+          [=](int64_t i) {
+            const T d = differences[i] = mine[i] - other[i];
+            return static_cast<double>(d) * d;
+          },
+          kernels::Sum());
+      team.Once([=] { to[r] = static_cast<T>(sum); });
+    });
   }
 };
 
 REGISTER_OPERATOR(squared_l2_distance, DefineSquaredL2Distance);
 REGISTER_LOD_ALSO(squared_l2_distance, kY);
-REGISTER_CPU_KERNEL(squared_l2_distance, SquaredL2DistanceKernel, float, double);
+REGISTER_KERNELS(squared_l2_distance, SquaredL2DistanceKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

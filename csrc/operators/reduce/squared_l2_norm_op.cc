@@ -21,23 +21,25 @@ void DefineSquaredL2Norm(OpDef& op) {
 }
 
 template <class T>
+struct Square {
+  DYGRAPH_INLINE T operator()(T v) const { return v * v; }
+};
+
+template <class T>
 struct SquaredL2NormKernel {
   static void Compute(KernelContext& ctx) {
     Ref<SelectedRows> merged = ctx.IsRows(kX) ? ctx.InRows(kX).Merged() : Ref<SelectedRows>();
     const Tensor& x = merged ? merged->value() : ctx.In(kX);
-    struct Square {
-      DYGRAPH_INLINE T operator()(T v) const { return v * v; }
-    };
     int64_t n = x.numel();
     bool all = true;
-    kernels::Reduce<kernels::SumOfOp<T, Square>>(x.data<T>(), Span<const int64_t>(&n, 1),
+    kernels::Reduce<kernels::SumOfOp<T, Square<T>>>(x.data<T>(), Span<const int64_t>(&n, 1),
                                                  Span<const bool>(&all, 1),
                                                  ctx.Out(kOut).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(squared_l2_norm, DefineSquaredL2Norm);
-REGISTER_CPU_KERNEL(squared_l2_norm, SquaredL2NormKernel, float, double);
+REGISTER_KERNELS(squared_l2_norm, SquaredL2NormKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,8 +1,7 @@
-#include <cstring>
-
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/reduce/picked.h"
 #include "operators/reduce/sorting.h"
 
 namespace dygraph {
@@ -38,7 +37,7 @@ void DefineTopK(OpDef& op) {
           ">>> out.tolist(), indices.tolist()\n"
           "([[4.0, 3.0], [5.0, 2.0]], [[1, 2], [2, 0]])")
       .Input(kX, "X", "[..., n]")
-      .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
+      .Input(kK, "K", "one integer, in place of the attribute", kDispensable | kOnHost)
       .Output(kOut, "Out", "[..., k]")
       .Output(kIndices, "Indices", "[..., k], int64")
       .Attr(&TopKAttrs::k, "k", "how many")
@@ -58,19 +57,15 @@ struct TopKKernel {
   }
 };
 
-// Positions within the rows of a tensor of shape `x`, each checked.
-const int64_t* CheckedIndices(const Tensor& indices, const Dims& x) {
-  const int64_t* list = indices.data<int64_t>();
+// Calls f(place in Indices, place in X) for all of them; each row of X has k.
+template <class F>
+void ForIndices(const KernelContext& ctx, int slot, const Dims& x, F f) {
+  const Dims& indices = ctx.In(slot).dims();
   bool fits = x.rank() > 0 && x.rank() == indices.rank() &&
-              Numel(x, 0, x.rank() - 1) == Numel(indices.dims(), 0, x.rank() - 1);
+              Numel(x, 0, x.rank() - 1) == Numel(indices, 0, x.rank() - 1);
   ENFORCE(fits, InvalidArgument, "Indices must have as many rows as X ", x, ", got shape ",
-          indices.dims());
-  int64_t n = x.back();
-  for (int64_t i = 0; i < indices.numel(); ++i) {
-    ENFORCE(list[i] >= 0 && list[i] < n, OutOfRange, "Indices must lie in [0, ", n,
-            "), the last size of X, got ", list[i], " at position ", i);
-  }
-  return list;
+          indices);
+  sorting::ForPicked(ctx, slot, sorting::Lines(x, -1), indices.back(), f);
 }
 
 namespace grad {
@@ -95,12 +90,12 @@ struct TopKGradKernel {
     Tensor& out = ctx.Out(kXGrad);
     ENFORCE(g.dims() == indices.dims(), InvalidArgument,
             "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
-    const int64_t* list = CheckedIndices(indices, out.dims());
     T* to = out.mutable_data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
-    int64_t n = out.dims().back(), k = g.dims().back();
     const T* from = g.data<T>();
-    for (int64_t i = 0; i < g.numel(); ++i) to[i / k * n + list[i]] += from[i];
+    kernels::Fill(to, out.numel(), T(0));
+    ForIndices(ctx, kIndices, out.dims(), [=] DYGRAPH_FN(int64_t i, int64_t at) {
+      kernels::AddAt(to + at, from[i]);
+    });
   }
 };
 }  // namespace grad
@@ -127,23 +122,22 @@ void DefineTopKGradGrad(OpDef& op) {
 template <class T>
 struct TopKGradGradKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor &ddx = ctx.In(kXGradGrad), &indices = ctx.In(kIndices);
-    const int64_t* list = CheckedIndices(indices, ddx.dims());
-    int64_t n = ddx.dims().back(), k = indices.dims().back();
+    const Tensor& ddx = ctx.In(kXGradGrad);
     const T* from = ddx.data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
-    for (int64_t i = 0; i < indices.numel(); ++i) to[i] = from[i / k * n + list[i]];
+    ForIndices(ctx, kIndices, ddx.dims(),
+               [=] DYGRAPH_FN(int64_t i, int64_t at) { to[i] = from[at]; });
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(top_k, DefineTopK);
 REGISTER_LOD_RULE(top_k, [](const LoDCall& c) { return c.from.rank() > 1; });
-REGISTER_CPU_KERNEL(top_k, TopKKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(top_k, TopKKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(top_k_grad, grad::DefineTopKGrad);
-REGISTER_CPU_KERNEL(top_k_grad, grad::TopKGradKernel, float, double);
+REGISTER_KERNELS(top_k_grad, grad::TopKGradKernel, float, double);
 REGISTER_OPERATOR(top_k_grad_grad, grad_grad::DefineTopKGradGrad);
-REGISTER_CPU_KERNEL(top_k_grad_grad, grad_grad::TopKGradGradKernel, float, double);
+REGISTER_KERNELS(top_k_grad_grad, grad_grad::TopKGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,8 +1,7 @@
-#include <cstring>
-
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/reduce/picked.h"
 #include "operators/reduce/sorting.h"
 
 namespace dygraph::sorting {
@@ -41,7 +40,7 @@ void DefineTopKV2(OpDef& op) {
           ">>> out.tolist(), indices.tolist()\n"
           "([[1.0, 3.0]], [[0, 2]])")
       .Input(kX, "X", "any shape")
-      .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
+      .Input(kK, "K", "one integer, in place of the attribute", kDispensable | kOnHost)
       .Output(kOut, "Out", "shape of X with k elements along the axis")
       .Output(kIndices, "Indices", "shape of Out, int64")
       .Attr(&TopKV2Attrs::k, "k", "how many")
@@ -90,9 +89,11 @@ struct TopKV2GradKernel {
             "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
     T* to = out.mutable_data<T>();
     const T* from = g.data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
-    ForEachPicked(indices, out.dims(), ctx.attrs<TopKV2Attrs>().axis,
-                  [=](int64_t picked, int64_t at) { to[at] += from[picked]; });
+    kernels::Fill(to, out.numel(), T(0));
+    ForEachPicked(ctx, kIndices, out.dims(), ctx.attrs<TopKV2Attrs>().axis,
+                  [=] DYGRAPH_FN(int64_t picked, int64_t at) {
+                    kernels::AddAt(to + at, from[picked]);
+                  });
   }
 };
 }  // namespace grad
@@ -124,8 +125,8 @@ struct TopKV2GradGradKernel {
     const Tensor& ddx = ctx.In(kXGradGrad);
     const T* from = ddx.data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
-    ForEachPicked(ctx.In(kIndices), ddx.dims(), ctx.attrs<TopKV2Attrs>().axis,
-                  [=](int64_t picked, int64_t at) { to[picked] = from[at]; });
+    ForEachPicked(ctx, kIndices, ddx.dims(), ctx.attrs<TopKV2Attrs>().axis,
+                  [=] DYGRAPH_FN(int64_t picked, int64_t at) { to[picked] = from[at]; });
   }
 };
 }  // namespace grad_grad
@@ -134,11 +135,11 @@ REGISTER_OPERATOR(top_k_v2, DefineTopKV2);
 REGISTER_LOD_RULE(top_k_v2, [](const LoDCall& c) {
   return c.IsBehindFirst(c.attrs<TopKV2Attrs>().axis);
 });
-REGISTER_CPU_KERNEL(top_k_v2, TopKV2Kernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(top_k_v2, TopKV2Kernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(top_k_v2_grad, grad::DefineTopKV2Grad);
-REGISTER_CPU_KERNEL(top_k_v2_grad, grad::TopKV2GradKernel, float, double);
+REGISTER_KERNELS(top_k_v2_grad, grad::TopKV2GradKernel, float, double);
 REGISTER_OPERATOR(top_k_v2_grad_grad, grad_grad::DefineTopKV2GradGrad);
-REGISTER_CPU_KERNEL(top_k_v2_grad_grad, grad_grad::TopKV2GradGradKernel, float, double);
+REGISTER_KERNELS(top_k_v2_grad_grad, grad_grad::TopKV2GradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sorting

@@ -1,6 +1,6 @@
-#include <cstring>
-
-#include "kernels/strides.h"
+#include "kernels/fold.h"
+#include "kernels/elementwise.h"
+#include "operators/reduce/results.h"
 #include "op/gradient_call.h"
 #include "op/op_registry.h"
 
@@ -19,7 +19,8 @@ struct TraceAttrs {
 // and how far apart they lie.
 struct Diagonals {
   Dims others;
-  kernels::Walk<1> walk;
+  kernels::Walk<2> walk;      // of x and of the results
+  kernels::Walk<1> elements;  // of a diagonal
   int64_t begin = 0, count = 0, step = 0;
 
   Diagonals(const Dims& x, const TraceAttrs& a) {
@@ -32,8 +33,9 @@ struct Diagonals {
     }
     if (x.HasUnknown()) return;
     Dims strides = Strides(x);
-    for (int k = 0; k < x.rank(); ++k) {
-      if (k != i && k != j) walk.Push(x[k], {strides[k]});
+    Dims places = Strides(others);
+    for (int k = 0, other = 0; k < x.rank(); ++k) {
+      if (k != i && k != j) walk.Push(x[k], {strides[k], places[other++]});
     }
     int64_t offset = a.offset, rows = x[i], columns = x[j];
     if (offset >= 0) {
@@ -45,6 +47,7 @@ struct Diagonals {
     }
     count = std::max<int64_t>(count, 0);
     step = strides[i] + strides[j];
+    elements.Push(count, {step});
   }
 };
 
@@ -70,13 +73,17 @@ struct TraceKernel {
     const T* from = x.data<T>();
     T* to = out.mutable_data<T>();
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;  // integers wrap
-    kernels::Odometer<1> at(d.walk, d.walk.rank, 0);
-    for (int64_t i = 0; i < out.numel(); ++i, at.Next()) {
-      Sum sum = 0;
-      for (int64_t k = 0; k < d.count; ++k)
-        sum += static_cast<Sum>(from[d.begin + at.offset[0] + k * d.step]);
-      to[i] = static_cast<T>(sum);
-    }
+    const int64_t begin = d.begin, count = d.count, step = d.step;
+    reduce::ForEachResult(d.walk, d.elements, 4,
+                          [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&,
+                                         kernels::Team team) {
+                            const T* x = from + begin + first;
+                            const Sum sum = kernels::Fold(
+                                team, count, Sum(0),
+                                [=](int64_t k) { return static_cast<Sum>(x[k * step]); },
+                                kernels::Sum());
+                            team.Once([=] { to[i] = static_cast<T>(sum); });
+                          });
   }
 };
 
@@ -103,20 +110,23 @@ struct TraceGradKernel {
     Tensor& out = ctx.Out(kInputGrad);
     Diagonals d(out.dims(), ctx.attrs<TraceAttrs>());
     T* to = out.mutable_data<T>();
-    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    kernels::Fill(to, out.numel(), T(0));
     const T* from = g.data<T>();
-    kernels::Odometer<1> at(d.walk, d.walk.rank, 0);
-    for (int64_t i = 0; i < g.numel(); ++i, at.Next()) {
-      for (int64_t k = 0; k < d.count; ++k) to[d.begin + at.offset[0] + k * d.step] = from[i];
-    }
+    const int64_t begin = d.begin, count = d.count, step = d.step;
+    reduce::ForEachResult(d.walk, d.elements, 4,
+                          [=] DYGRAPH_FN(int64_t i, int64_t first, const reduce::Elements&,
+                                         kernels::Team team) {
+                            T* x = to + begin + first;
+                            team.Each(count, [=](int64_t k) { x[k * step] = from[i]; });
+                          });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(trace, DefineTrace);
-REGISTER_CPU_KERNEL(trace, TraceKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(trace, TraceKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(trace_grad, grad::DefineTraceGrad);
-REGISTER_CPU_KERNEL(trace_grad, grad::TraceGradKernel, float, double);
+REGISTER_KERNELS(trace_grad, grad::TraceGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -52,8 +52,8 @@ struct BroadcastTensorsKernel {
 };
 
 REGISTER_OPERATOR(broadcast_tensors, DefineBroadcastTensors);
-REGISTER_CPU_KERNEL(broadcast_tensors, BroadcastTensorsKernel, bool, uint8_t, int8_t, int16_t,
-                    int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_KERNELS(broadcast_tensors, BroadcastTensorsKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                 int64_t, float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

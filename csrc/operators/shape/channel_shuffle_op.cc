@@ -44,9 +44,9 @@ template <class T>
 using ChannelShuffleGradKernel = rearrange::grad::Backward<ChannelShuffle>::Kernel<T>;
 
 REGISTER_OPERATOR(channel_shuffle, DefineChannelShuffle);
-REGISTER_CPU_KERNEL(channel_shuffle, ChannelShuffleKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(channel_shuffle, ChannelShuffleKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(channel_shuffle_grad, rearrange::grad::Define<ChannelShuffle>);
-REGISTER_CPU_KERNEL(channel_shuffle_grad, ChannelShuffleGradKernel, float, double);
+REGISTER_KERNELS(channel_shuffle_grad, ChannelShuffleGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -92,7 +92,8 @@ void DefineConcat(OpDef& op) {
         "Out = X[0], X[1], ... one after the other along an axis. Along axis 0 their sequences "
         "follow each other too, if all X have a level of detail; along others Out has theirs.")
       .Input(kX, "X", "one shape but for the axis", kDuplicable)
-      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute",
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "their shape, the axis being as long as theirs together")
       .Attr(&ConcatAttrs::axis, "axis", "the axis to lie along; negative ones count from the end")
       .ShareLoD(kX)
@@ -133,7 +134,8 @@ void DefineConcatGrad(OpDef& op) {
   op.Comment("X[i]@GRAD = the part of Out@GRAD where X[i] went.")
       .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
-      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute",
+             kDispensable | kOnHost)
       .Output(kXGrad, "X@GRAD", "shape of each X", kDuplicable)
       .AttrsOf("concat")
       .Shape(InferGradShape)
@@ -172,7 +174,8 @@ void DefineConcatGradGrad(OpDef& op) {
       .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent",
              kDuplicable | kDispensable)
-      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute",
+             kDispensable | kOnHost)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("concat")
       .Shape([](InferContext& ctx) {
@@ -206,12 +209,12 @@ struct ConcatGradGradKernel {
 
 REGISTER_OPERATOR(concat, DefineConcat);
 REGISTER_LOD_RULE(concat, KeepsRows);
-REGISTER_CPU_KERNEL(concat, ConcatKernel, AllTypes);
+REGISTER_KERNELS(concat, ConcatKernel, AllTypes);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);
-REGISTER_CPU_KERNEL(concat_grad, grad::ConcatGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(concat_grad, grad::ConcatGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(concat_grad_grad, grad_grad::DefineConcatGradGrad);
-REGISTER_CPU_KERNEL(concat_grad_grad, grad_grad::ConcatGradGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(concat_grad_grad, grad_grad::ConcatGradGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph

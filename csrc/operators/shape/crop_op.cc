@@ -14,7 +14,8 @@ struct Crop : Description {
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
         .Input(1, "Y", "its shape is that of Out, in place of the attribute", kDispensable)
-        .Input(2, "Offsets", "one integer for each axis, in place of the attribute", kDispensable);
+        .Input(2, "Offsets", "one integer for each axis, in place of the attribute",
+               kDispensable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     const CropAttrs& a = *static_cast<const CropAttrs*>(call.attrs);
@@ -52,9 +53,9 @@ template <class T>
 using CropGradKernel = GradKernel<Crop, T>;
 
 REGISTER_OPERATOR(crop, DefineCrop);
-REGISTER_CPU_KERNEL(crop, CropKernel, AllTypes);
+REGISTER_KERNELS(crop, CropKernel, AllTypes);
 REGISTER_OPERATOR(crop_grad, DefineGrad<Crop>);
-REGISTER_CPU_KERNEL(crop_grad, CropGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(crop_grad, CropGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -12,12 +12,12 @@ struct CropTensor : Description {
   static constexpr int kInputs = 5;
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
-        .Input(1, "Shape", "integers, in place of the attribute", kDispensable)
-        .Input(2, "Offsets", "integers, in place of the attribute", kDispensable)
+        .Input(1, "Shape", "integers, in place of the attribute", kDispensable | kOnHost)
+        .Input(2, "Offsets", "integers, in place of the attribute", kDispensable | kOnHost)
         .Input(3, "ShapeTensor", "the sizes as a list of single integers",
-               kDispensable | kDuplicable)
+               kDispensable | kDuplicable | kOnHost)
         .Input(4, "OffsetsTensor", "the offsets as a list of single integers",
-               kDispensable | kDuplicable);
+               kDispensable | kDuplicable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     const CropTensorAttrs& a = *static_cast<const CropTensorAttrs*>(call.attrs);
@@ -61,9 +61,9 @@ template <class T>
 using CropTensorGradKernel = GradKernel<CropTensor, T>;
 
 REGISTER_OPERATOR(crop_tensor, DefineCropTensor);
-REGISTER_CPU_KERNEL(crop_tensor, CropTensorKernel, AllTypes);
+REGISTER_KERNELS(crop_tensor, CropTensorKernel, AllTypes);
 REGISTER_OPERATOR(crop_tensor_grad, DefineGrad<CropTensor>);
-REGISTER_CPU_KERNEL(crop_tensor_grad, CropTensorGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(crop_tensor_grad, CropTensorGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

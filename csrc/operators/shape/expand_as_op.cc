@@ -38,9 +38,9 @@ template <class T>
 using ExpandAsGradKernel = GradKernel<ExpandAs, T>;
 
 REGISTER_OPERATOR(expand_as, DefineExpandAs);
-REGISTER_CPU_KERNEL(expand_as, ExpandAsKernel, AllTypes);
+REGISTER_KERNELS(expand_as, ExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(expand_as_grad, DefineGrad<ExpandAs>);
-REGISTER_CPU_KERNEL(expand_as_grad, ExpandAsGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(expand_as_grad, ExpandAsGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -13,9 +13,9 @@ struct Expand : Description {
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
         .Input(1, "ExpandTimes", "one integer for each axis, in place of the attribute",
-               kDispensable)
+               kDispensable | kOnHost)
         .Input(2, "expand_times_tensor", "the same as a list of single integers",
-               kDispensable | kDuplicable);
+               kDispensable | kDuplicable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     IntList times =
@@ -47,9 +47,9 @@ template <class T>
 using ExpandGradKernel = GradKernel<Expand, T>;
 
 REGISTER_OPERATOR(expand, DefineExpand);
-REGISTER_CPU_KERNEL(expand, ExpandKernel, AllTypes);
+REGISTER_KERNELS(expand, ExpandKernel, AllTypes);
 REGISTER_OPERATOR(expand_grad, DefineGrad<Expand>);
-REGISTER_CPU_KERNEL(expand_grad, ExpandGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(expand_grad, ExpandGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -12,9 +12,9 @@ struct ExpandV2 : Description {
   static constexpr int kInputs = 3;
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
-        .Input(1, "Shape", "integers, in place of the attribute", kDispensable)
+        .Input(1, "Shape", "integers, in place of the attribute", kDispensable | kOnHost)
         .Input(2, "expand_shapes_tensor", "the same as a list of single integers",
-               kDispensable | kDuplicable);
+               kDispensable | kDuplicable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     IntList shape = ReadIntList(call, 1, 2, static_cast<const ExpandV2Attrs*>(call.attrs)->shape);
@@ -57,9 +57,9 @@ template <class T>
 using ExpandV2GradKernel = GradKernel<ExpandV2, T>;
 
 REGISTER_OPERATOR(expand_v2, DefineExpandV2);
-REGISTER_CPU_KERNEL(expand_v2, ExpandV2Kernel, AllTypes);
+REGISTER_KERNELS(expand_v2, ExpandV2Kernel, AllTypes);
 REGISTER_OPERATOR(expand_v2_grad, DefineGrad<ExpandV2>);
-REGISTER_CPU_KERNEL(expand_v2_grad, ExpandV2GradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(expand_v2_grad, ExpandV2GradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -41,10 +41,10 @@ void DefineFlatten(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(flatten2, DefineFlatten2);
 REGISTER_LOD_RULE(flatten2, KeepsRows);
-REGISTER_CPU_KERNEL(flatten2, Kernel, AllTypes);
+REGISTER_KERNELS(flatten2, Kernel, AllTypes);
 REGISTER_OPERATOR(flatten, DefineFlatten);
 REGISTER_LOD_RULE(flatten, KeepsRows);
-REGISTER_CPU_KERNEL(flatten, Kernel, AllTypes);
+REGISTER_KERNELS(flatten, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

@@ -38,7 +38,7 @@ void DefineFlattenRange(OpDef& op) {
 
 REGISTER_OPERATOR(flatten_contiguous_range, DefineFlattenRange);
 REGISTER_LOD_RULE(flatten_contiguous_range, KeepsRows);
-REGISTER_CPU_KERNEL(flatten_contiguous_range, Kernel, AllTypes);
+REGISTER_KERNELS(flatten_contiguous_range, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

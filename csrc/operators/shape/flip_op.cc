@@ -26,9 +26,9 @@ template <class T>
 using FlipGradKernel = GradKernel<Flip, T>;
 
 REGISTER_OPERATOR(flip, DefineFlip);
-REGISTER_CPU_KERNEL(flip, FlipKernel, AllTypes);
+REGISTER_KERNELS(flip, FlipKernel, AllTypes);
 REGISTER_OPERATOR(flip_grad, DefineGrad<Flip>);
-REGISTER_CPU_KERNEL(flip_grad, FlipGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(flip_grad, FlipGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -55,7 +55,7 @@ struct MeshgridKernel {
 };
 
 REGISTER_OPERATOR(meshgrid, DefineMeshgrid);
-REGISTER_CPU_KERNEL(meshgrid, MeshgridKernel, AllTypes);
+REGISTER_KERNELS(meshgrid, MeshgridKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -15,7 +15,7 @@ struct Pad2d : Description {
   static constexpr int kInputs = 2;
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "images [n, c, h, w], or [n, h, w, c] with data_format NHWC")
-        .Input(1, "Paddings", "four integers, in place of the attribute", kDispensable);
+        .Input(1, "Paddings", "four integers, in place of the attribute", kDispensable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     const Pad2dAttrs& a = *static_cast<const Pad2dAttrs*>(call.attrs);
@@ -88,9 +88,9 @@ template <class T>
 using Pad2DGradKernel = GradKernel<Pad2d, T>;
 
 REGISTER_OPERATOR(pad2d, DefinePad2D);
-REGISTER_CPU_KERNEL(pad2d, Pad2DKernel, AllTypes);
+REGISTER_KERNELS(pad2d, Pad2DKernel, AllTypes);
 REGISTER_OPERATOR(pad2d_grad, DefineGrad<Pad2d>);
-REGISTER_CPU_KERNEL(pad2d_grad, Pad2DGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(pad2d_grad, Pad2DGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -15,7 +15,7 @@ struct Pad3d : Description {
   static constexpr int kInputs = 2;
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "volumes [n, c, d, h, w], or [n, d, h, w, c] with data_format NDHWC")
-        .Input(1, "Paddings", "six integers, in place of the attribute", kDispensable);
+        .Input(1, "Paddings", "six integers, in place of the attribute", kDispensable | kOnHost);
   }
   static Maps Of(const Call& call, const Dims& x) {
     const Pad3dAttrs& a = *static_cast<const Pad3dAttrs*>(call.attrs);
@@ -84,9 +84,9 @@ template <class T>
 using Pad3DGradKernel = GradKernel<Pad3d, T>;
 
 REGISTER_OPERATOR(pad3d, DefinePad3D);
-REGISTER_CPU_KERNEL(pad3d, Pad3DKernel, AllTypes);
+REGISTER_KERNELS(pad3d, Pad3DKernel, AllTypes);
 REGISTER_OPERATOR(pad3d_grad, DefineGrad<Pad3d>);
-REGISTER_CPU_KERNEL(pad3d_grad, Pad3DGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(pad3d_grad, Pad3DGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -57,10 +57,10 @@ template <class T>
 using PadConstantLikeGradKernel = GradKernel<PadConstantLike, T>;
 
 REGISTER_OPERATOR(pad_constant_like, DefinePadConstantLike);
-REGISTER_CPU_KERNEL(pad_constant_like, PadConstantLikeKernel, AllTypes);
+REGISTER_KERNELS(pad_constant_like, PadConstantLikeKernel, AllTypes);
 REGISTER_OPERATOR(pad_constant_like_grad, DefineGrad<PadConstantLike>);
-REGISTER_CPU_KERNEL(pad_constant_like_grad, PadConstantLikeGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(pad_constant_like_grad, PadConstantLikeGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -47,9 +47,9 @@ using PadGradKernel = GradKernel<Pad, T>;
 
 REGISTER_OPERATOR(pad, DefinePad);
 REGISTER_OPEN_ATTRS(pad, "pad_value");
-REGISTER_CPU_KERNEL(pad, PadKernel, AllTypes);
+REGISTER_KERNELS(pad, PadKernel, AllTypes);
 REGISTER_OPERATOR(pad_grad, DefineGrad<Pad>);
-REGISTER_CPU_KERNEL(pad_grad, PadGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(pad_grad, PadGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

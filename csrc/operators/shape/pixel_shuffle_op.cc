@@ -52,9 +52,9 @@ template <class T>
 using PixelShuffleGradKernel = rearrange::grad::Backward<PixelShuffle>::Kernel<T>;
 
 REGISTER_OPERATOR(pixel_shuffle, DefinePixelShuffle);
-REGISTER_CPU_KERNEL(pixel_shuffle, PixelShuffleKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(pixel_shuffle, PixelShuffleKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(pixel_shuffle_grad, rearrange::grad::Define<PixelShuffle>);
-REGISTER_CPU_KERNEL(pixel_shuffle_grad, PixelShuffleGradKernel, float, double);
+REGISTER_KERNELS(pixel_shuffle_grad, PixelShuffleGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

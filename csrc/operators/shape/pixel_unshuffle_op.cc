@@ -48,9 +48,9 @@ template <class T>
 using PixelUnshuffleGradKernel = rearrange::grad::Backward<PixelUnshuffle>::Kernel<T>;
 
 REGISTER_OPERATOR(pixel_unshuffle, DefinePixelUnshuffle);
-REGISTER_CPU_KERNEL(pixel_unshuffle, PixelUnshuffleKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(pixel_unshuffle, PixelUnshuffleKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(pixel_unshuffle_grad, rearrange::grad::Define<PixelUnshuffle>);
-REGISTER_CPU_KERNEL(pixel_unshuffle_grad, PixelUnshuffleGradKernel, float, double);
+REGISTER_KERNELS(pixel_unshuffle_grad, PixelUnshuffleGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -69,9 +69,10 @@ void Define(OpDef& op, bool x_shape) {
         "size of that axis of X, one -1 "
         "is inferred from the number of elements.")
       .Input(kX, "X", "any shape")
-      .Input(kShape, "Shape", "[rank of Out] integers, in place of the attribute", kDispensable)
+      .Input(kShape, "Shape", "[rank of Out] integers, in place of the attribute",
+             kDispensable | kOnHost)
       .Input(kShapeTensor, "ShapeTensor", "one integer for each axis of Out, in place of both",
-             kDispensable | kDuplicable);
+             kDispensable | kDuplicable | kOnHost);
   DeclareOutputs(op, x_shape, InferShape).Attr(&Reshape2Attrs::shape, "shape", "sizes of Out");
 }
 void DefineReshape2(OpDef& op) {
@@ -129,12 +130,12 @@ struct Reshape2GradKernel {
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
 REGISTER_LOD_RULE(reshape2, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape2, Kernel, AllTypes);
+REGISTER_KERNELS(reshape2, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape, DefineReshape);
 REGISTER_LOD_RULE(reshape, KeepsReshapedRows);
-REGISTER_CPU_KERNEL(reshape, Kernel, AllTypes);
+REGISTER_KERNELS(reshape, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
-REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(reshape2_grad, grad::Reshape2GradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::reshaping

@@ -33,9 +33,9 @@ using ReverseGradKernel = GradKernel<Reverse, T>;
 
 REGISTER_OPERATOR(reverse, DefineReverse);
 REGISTER_OPEN_ATTRS(reverse, "axis");
-REGISTER_CPU_KERNEL(reverse, ReverseKernel, AllTypes);
+REGISTER_KERNELS(reverse, ReverseKernel, AllTypes);
 REGISTER_OPERATOR(reverse_grad, DefineGrad<Reverse>);
-REGISTER_CPU_KERNEL(reverse_grad, ReverseGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(reverse_grad, ReverseGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -13,7 +13,7 @@ struct Roll : Description {
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
         .Input(kShiftsTensor, "ShiftsTensor", "[n] int32 or int64, in place of shifts",
-               kDispensable);
+               kDispensable | kOnHost);
   }
   static AxisMap Rolled(int64_t size, int64_t shift) {
     AxisMap m;
@@ -63,9 +63,9 @@ template <class T>
 using RollGradKernel = GradKernel<Roll, T>;
 
 REGISTER_OPERATOR(roll, DefineRoll);
-REGISTER_CPU_KERNEL(roll, RollKernel, AllTypes);
+REGISTER_KERNELS(roll, RollKernel, AllTypes);
 REGISTER_OPERATOR(roll_grad, DefineGrad<Roll>);
-REGISTER_CPU_KERNEL(roll_grad, RollGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(roll_grad, RollGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

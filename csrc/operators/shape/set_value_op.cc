@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
 #include "op/gradient_call.h"
@@ -60,13 +58,21 @@ Dims ValueStrides(const Call& call, const Dims& value, const Region& r) {
   return strides;
 }
 
+// One element, 0.
+Tensor Zero(KernelContext& ctx, DType dtype) {
+  Tensor zero({1}, dtype, ctx.place());
+  Clear(&zero);
+  return zero;
+}
+
 OpDef& AddLists(OpDef& op, int first) {
   return op
-      .Input(first, "StartsTensorList", "one integer for each of axes", kDispensable | kDuplicable)
+      .Input(first, "StartsTensorList", "one integer for each of axes",
+             kDispensable | kDuplicable | kOnHost)
       .Input(first + 1, "EndsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Input(first + 2, "StepsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable);
+             kDispensable | kDuplicable | kOnHost);
 }
 
 void InferShape(InferContext& ctx) {
@@ -114,8 +120,7 @@ struct SetValueKernel {
     Tensor& out = ctx.Out(kOut);
     if (value.raw_data() == out.raw_data()) value = value.Clone();  // x[::-1] = x, in place
     const T* v = value.data<T>();
-    if (x.raw_data() != out.raw_data() && x.numel() > 0)
-      std::memcpy(out.mutable_raw_data(), x.raw_data(), x.bytes());
+    CopyAll(ctx, x, &out);
     Region r = RegionOf(ctx.call(), x.dims(), kStartsTensorList);
     Scatter(v, ValueStrides(ctx.call(), value.dims(), r), r, &out);
   }
@@ -152,9 +157,9 @@ struct SetValueGradKernel {
     const Tensor& g = ctx.In(kOutGrad);
     Region r = RegionOf(ctx.call(), g.dims(), kStartsTensorList);
     if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
-      if (g.numel() > 0) std::memcpy(out->mutable_raw_data(), g.data<T>(), g.bytes());
-      T zero = 0;
-      Scatter(&zero, Dims(r.dims.size(), 0), r, out);
+      CopyAll(ctx, g, out);
+      const Tensor zero = Zero(ctx, g.dtype());
+      Scatter(zero.raw_data(), Dims(r.dims.size(), 0), r, out);
     }
     Tensor* out = ctx.OutOrNull(kValueTensorGrad);
     if (!out || out->numel() == 0) return;
@@ -202,27 +207,23 @@ struct SetValueGradGradKernel {
     ENFORCE(!ddx || ddx->dims() == out.dims(), InvalidArgument,
             "Input@GRAD@GRAD must have the shape of Out@GRAD, ", out.dims(), ", got ", ddx->dims());
     if (out.numel() == 0) return;
-    if (ddx) {
-      std::memcpy(out.mutable_raw_data(), ddx->data<T>(), out.bytes());
-    } else {
-      std::memset(out.mutable_raw_data(), 0, out.bytes());
-    }
-    T zero = 0;
-    Dims strides(r.dims.size(), 0);
-    if (ddv) strides = ValueStrides(ctx.call(), ddv->dims(), r);
-    Scatter(ddv ? ddv->data<T>() : &zero, strides, r, &out);
+    ddx ? CopyAll(ctx, *ddx, &out) : Clear(&out);
+    if (ddv) return Scatter(ddv->data<T>(), ValueStrides(ctx.call(), ddv->dims(), r), r, &out);
+    if (!ddx) return;
+    const Tensor zero = Zero(ctx, out.dtype());
+    Scatter(zero.raw_data(), Dims(r.dims.size(), 0), r, &out);
   }
 };
 }  // namespace grad_grad
 
 REGISTER_GRADIENT_SHAPES(set_value, {"Input", "Out"});
 REGISTER_OPERATOR(set_value, DefineSetValue);
-REGISTER_CPU_KERNEL(set_value, SetValueKernel, AllTypes);
+REGISTER_KERNELS(set_value, SetValueKernel, AllTypes);
 REGISTER_OPERATOR(set_value_grad, grad::DefineSetValueGrad);
-REGISTER_CPU_KERNEL(set_value_grad, grad::SetValueGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(set_value_grad, grad::SetValueGradKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(set_value_grad_grad, grad_grad::DefineSetValueGradGrad);
-REGISTER_CPU_KERNEL(set_value_grad_grad, grad_grad::SetValueGradGradKernel, float, double,
-                    complex64, complex128);
+REGISTER_KERNELS(set_value_grad_grad, grad_grad::SetValueGradGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

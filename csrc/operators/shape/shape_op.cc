@@ -20,16 +20,18 @@ template <class>
 struct ShapeKernel {
   static void Compute(KernelContext& ctx) {
     const Dims& dims = ctx.InValue(kInput).dims();
-    int32_t* to = ctx.Out(kOut).mutable_data<int32_t>();
+    SmallVector<int32_t, 8> sizes;
     for (int64_t n : dims) {
       ENFORCE(n <= INT32_MAX, OutOfRange, "the sizes of Input must fit into int32, got ", dims);
+      sizes.push_back(static_cast<int32_t>(n));
     }
-    for (int64_t n : dims) *to++ = static_cast<int32_t>(n);
+    ctx.device().CopyFromHost(ctx.Out(kOut).mutable_raw_data(), sizes.data(),
+                              sizes.size() * sizeof(int32_t));
   }
 };
 
 REGISTER_OPERATOR(shape, DefineShape);
-REGISTER_CPU_KERNEL(shape, ShapeKernel, AllTypes);
+REGISTER_KERNELS(shape, ShapeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

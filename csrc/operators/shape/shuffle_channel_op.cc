@@ -36,9 +36,9 @@ template <class T>
 using ShuffleChannelGradKernel = rearrange::grad::Backward<ShuffleChannel>::Kernel<T>;
 
 REGISTER_OPERATOR(shuffle_channel, DefineShuffleChannel);
-REGISTER_CPU_KERNEL(shuffle_channel, ShuffleChannelKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(shuffle_channel, ShuffleChannelKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(shuffle_channel_grad, rearrange::grad::Define<ShuffleChannel>);
-REGISTER_CPU_KERNEL(shuffle_channel_grad, ShuffleChannelGradKernel, float, double);
+REGISTER_KERNELS(shuffle_channel_grad, ShuffleChannelGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -19,12 +19,13 @@ void DefineSize(OpDef& op) {
 template <class>
 struct SizeKernel {
   static void Compute(KernelContext& ctx) {
-    ctx.Out(kOut).mutable_data<int64_t>()[0] = Numel(ctx.InValue(kInput).dims());
+    const int64_t count = Numel(ctx.InValue(kInput).dims());
+    ctx.device().CopyFromHost(ctx.Out(kOut).mutable_raw_data(), &count, sizeof(count));
   }
 };
 
 REGISTER_OPERATOR(size, DefineSize);
-REGISTER_CPU_KERNEL(size, SizeKernel, AllTypes);
+REGISTER_KERNELS(size, SizeKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

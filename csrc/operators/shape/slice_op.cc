@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "op/lod_rule.h"
 #include "operators/shape/slicing.h"
 
@@ -30,12 +28,13 @@ Region RegionOf(const Call& call, const Dims& input) {
 OpDef& AddInputs(OpDef& op, const char* input_help) {
   return op.Input(kInput, "Input", input_help)
       .Input(kStartsTensor, "StartsTensor", "[len(axes)] integers, in place of starts",
-             kDispensable)
-      .Input(kEndsTensor, "EndsTensor", "[len(axes)] integers, in place of ends", kDispensable)
+             kDispensable | kOnHost)
+      .Input(kEndsTensor, "EndsTensor", "[len(axes)] integers, in place of ends",
+             kDispensable | kOnHost)
       .Input(kStartsTensorList, "StartsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Input(kEndsTensorList, "EndsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable);
+             kDispensable | kDuplicable | kOnHost);
 }
 
 void DefineSlice(OpDef& op) {
@@ -114,7 +113,7 @@ struct SliceGradKernel {
     Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept,
             ", got ", g.dims());
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    Clear(&out);
     Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };
@@ -122,9 +121,9 @@ struct SliceGradKernel {
 
 REGISTER_OPERATOR(slice, DefineSlice);
 REGISTER_LOD_RULE(slice, [](const LoDCall& c) { return KeepsRows<SliceAttrs>(c, RegionOf); });
-REGISTER_CPU_KERNEL(slice, SliceKernel, AllTypes);
+REGISTER_KERNELS(slice, SliceKernel, AllTypes);
 REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);
-REGISTER_CPU_KERNEL(slice_grad, grad::SliceGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(slice_grad, grad::SliceGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

@@ -5,6 +5,7 @@
 #include "kernels/strided_copy.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
+#include "operators/clear.h"
 
 namespace dygraph::slicing {
 

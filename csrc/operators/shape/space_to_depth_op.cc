@@ -44,9 +44,9 @@ template <class T>
 using SpaceToDepthGradKernel = rearrange::grad::Backward<SpaceToDepth>::Kernel<T>;
 
 REGISTER_OPERATOR(space_to_depth, DefineSpaceToDepth);
-REGISTER_CPU_KERNEL(space_to_depth, SpaceToDepthKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(space_to_depth, SpaceToDepthKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(space_to_depth_grad, rearrange::grad::Define<SpaceToDepth>);
-REGISTER_CPU_KERNEL(space_to_depth_grad, SpaceToDepthGradKernel, float, double);
+REGISTER_KERNELS(space_to_depth_grad, SpaceToDepthGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,4 @@
-#include <algorithm>
-#include <cstring>
-
+#include "kernels/join.h"
 #include "kernels/strided_copy.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
@@ -101,9 +99,10 @@ void DefineSplit(OpDef& op) {
         "Out[0], Out[1], ... are consecutive parts of X along an axis: num equal ones, or ones of "
         "the sizes in sections.")
       .Input(kX, "X", "at least one axis")
-      .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable | kOnHost)
       .Input(kSectionsTensorList, "SectionsTensorList",
-             "one integer for each part, in place of sections", kDispensable | kDuplicable)
+             "one integer for each part, in place of sections",
+             kDispensable | kDuplicable | kOnHost)
       .Output(kOut, "Out", "the parts", kDuplicable)
       .Attr(&SplitAttrs::sections, "sections",
             "sizes of the parts along the axis, one may be -1: what is left")
@@ -150,9 +149,10 @@ void DefineSplitGrad(OpDef& op) {
       .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent",
              kDuplicable | kDispensable)
-      .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)
+      .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable | kOnHost)
       .Input(kSectionsTensorList, "SectionsTensorList",
-             "one integer for each part, in place of sections", kDispensable | kDuplicable)
+             "one integer for each part, in place of sections",
+             kDispensable | kDuplicable | kOnHost)
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("split")
       .SameShape(kX, kXGrad)
@@ -175,27 +175,24 @@ struct SplitGradKernel {
     int64_t rows = Numel(out.dims(), 0, parts.axis),
             step = Numel(out.dims(), parts.axis, out.rank());
     int64_t inner = Numel(out.dims(), parts.axis + 1, out.rank());
-    T* to = out.mutable_data<T>();
+    kernels::JoinedPieces pieces;
     for (int i = 0; i < parts.sizes.rank(); ++i) {
       int64_t width = parts.sizes[i] * inner;
-      if (const Tensor* g = ctx.InOrNull(kOutGrad, i)) {
-        ENFORCE(g->numel() == rows * width, InvalidArgument, "Out@GRAD[", i,
-                "] must have the shape of its Out, got ", g->dims());
-        kernels::CopyRows(rows, width, g->data<T>(), width, to, step, sizeof(T));
-      } else {
-        for (int64_t r = 0; r < rows; ++r) std::fill_n(to + r * step, width, T(0));
-      }
-      to += width;
+      const Tensor* g = ctx.InOrNull(kOutGrad, i);
+      ENFORCE(!g || g->numel() == rows * width, InvalidArgument, "Out@GRAD[", i,
+              "] must have the shape of its Out, got ", g->dims());
+      pieces.push_back({g ? g->raw_data() : nullptr, width});
     }
+    kernels::JoinRows(pieces, rows, step, out.mutable_raw_data(), sizeof(T));
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(split, DefineSplit);
 REGISTER_LOD_RULE(split, KeepsRows);
-REGISTER_CPU_KERNEL(split, SplitKernel, AllTypes);
+REGISTER_KERNELS(split, SplitKernel, AllTypes);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);
-REGISTER_CPU_KERNEL(split_grad, grad::SplitGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(split_grad, grad::SplitGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph

@@ -42,14 +42,14 @@ struct FromXShapeKernel {
 };
 
 REGISTER_OPERATOR(squeeze2_grad, DefineSqueeze2Grad);
-REGISTER_CPU_KERNEL(squeeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(squeeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(unsqueeze2_grad, DefineUnsqueeze2Grad);
-REGISTER_CPU_KERNEL(unsqueeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(unsqueeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(flatten2_grad, DefineFlatten2Grad);
-REGISTER_CPU_KERNEL(flatten2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(flatten2_grad, FromXShapeKernel, float, double, complex64, complex128);
 REGISTER_OPERATOR(flatten_contiguous_range_grad, DefineFlattenRangeGrad);
-REGISTER_CPU_KERNEL(flatten_contiguous_range_grad, FromXShapeKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(flatten_contiguous_range_grad, FromXShapeKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::reshaping

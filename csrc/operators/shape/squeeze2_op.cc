@@ -49,10 +49,10 @@ void DefineSqueeze(OpDef& op) { Define(op, false); }
 REGISTER_OPERATOR(squeeze2, DefineSqueeze2);
 REGISTER_OPEN_ATTRS(squeeze2, "axes");
 REGISTER_LOD_RULE(squeeze2, KeepsRows);
-REGISTER_CPU_KERNEL(squeeze2, Kernel, AllTypes);
+REGISTER_KERNELS(squeeze2, Kernel, AllTypes);
 REGISTER_OPERATOR(squeeze, DefineSqueeze);
 REGISTER_LOD_RULE(squeeze, KeepsRows);
-REGISTER_CPU_KERNEL(squeeze, Kernel, AllTypes);
+REGISTER_KERNELS(squeeze, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

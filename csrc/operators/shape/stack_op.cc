@@ -55,7 +55,7 @@ REGISTER_OPERATOR(stack, DefineStack);
 REGISTER_LOD_RULE(stack, [](const LoDCall& c) {
   return NormalizeAxis(c.attrs<StackAttrs>().axis, c.out.rank()) != 0;
 });
-REGISTER_CPU_KERNEL(stack, StackKernel, AllTypes);
+REGISTER_KERNELS(stack, StackKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::stacking

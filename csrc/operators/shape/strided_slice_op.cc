@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "op/lod_rule.h"
 #include "operators/shape/slicing.h"
 
@@ -32,16 +30,17 @@ Region RegionOf(const Call& call, const Dims& input) {
 OpDef& AddInputs(OpDef& op, const char* input_help) {
   return op.Input(kInput, "Input", input_help)
       .Input(kStartsTensor, "StartsTensor", "[len(axes)] integers, in place of starts",
-             kDispensable)
-      .Input(kEndsTensor, "EndsTensor", "[len(axes)] integers, in place of ends", kDispensable)
+             kDispensable | kOnHost)
+      .Input(kEndsTensor, "EndsTensor", "[len(axes)] integers, in place of ends",
+             kDispensable | kOnHost)
       .Input(kStridesTensor, "StridesTensor", "[len(axes)] integers, in place of strides",
-             kDispensable)
+             kDispensable | kOnHost)
       .Input(kStartsTensorList, "StartsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Input(kEndsTensorList, "EndsTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Input(kStridesTensorList, "StridesTensorList", "one integer for each of axes",
-             kDispensable | kDuplicable);
+             kDispensable | kDuplicable | kOnHost);
 }
 
 void DefineStridedSlice(OpDef& op) {
@@ -116,7 +115,7 @@ struct StridedSliceGradKernel {
     Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept,
             ", got ", g.dims());
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    Clear(&out);
     Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };
@@ -125,10 +124,10 @@ struct StridedSliceGradKernel {
 REGISTER_OPERATOR(strided_slice, DefineStridedSlice);
 REGISTER_LOD_RULE(strided_slice,
                   [](const LoDCall& c) { return KeepsRows<StridedSliceAttrs>(c, RegionOf); });
-REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, AllTypes);
+REGISTER_KERNELS(strided_slice, StridedSliceKernel, AllTypes);
 REGISTER_OPERATOR(strided_slice_grad, grad::DefineStridedSliceGrad);
-REGISTER_CPU_KERNEL(strided_slice_grad, grad::StridedSliceGradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(strided_slice_grad, grad::StridedSliceGradKernel, float, double, complex64,
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::slicing

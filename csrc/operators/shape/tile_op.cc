@@ -13,9 +13,9 @@ struct Tile : Description {
   static constexpr int kInputs = 3;
   static void AddInputs(OpDef& op) {
     op.Input(0, "X", "any shape")
-        .Input(1, "RepeatTimes", "integers, in place of the attribute", kDispensable)
+        .Input(1, "RepeatTimes", "integers, in place of the attribute", kDispensable | kOnHost)
         .Input(2, "repeat_times_tensor", "the same as a list of single integers",
-               kDispensable | kDuplicable);
+               kDispensable | kDuplicable | kOnHost);
   }
   // The shorter of X's shape and repeat_times gets ones in front.
   static Maps Of(const Call& call, const Dims& x) {
@@ -48,9 +48,9 @@ using TileGradKernel = GradKernel<Tile, T>;
 
 REGISTER_OPERATOR(tile, DefineTile);
 REGISTER_OPEN_ATTRS(tile, "repeat_times");
-REGISTER_CPU_KERNEL(tile, TileKernel, AllTypes);
+REGISTER_KERNELS(tile, TileKernel, AllTypes);
 REGISTER_OPERATOR(tile_grad, DefineGrad<Tile>);
-REGISTER_CPU_KERNEL(tile_grad, TileGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(tile_grad, TileGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -126,16 +126,15 @@ REGISTER_OPERATOR(transpose2, DefineTranspose2);
 REGISTER_LOD_RULE(transpose2, [](const LoDCall& c) {
   return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
 });
-REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, AllTypes);
+REGISTER_KERNELS(transpose2, Transpose2Kernel, AllTypes);
 REGISTER_OPERATOR(transpose2_grad, grad::DefineTranspose2Grad);
-REGISTER_CPU_KERNEL(transpose2_grad, grad::Transpose2GradKernel, float, double, complex64,
-                    complex128);
+REGISTER_KERNELS(transpose2_grad, grad::Transpose2GradKernel, float, double, complex64, complex128);
 
 REGISTER_OPERATOR(transpose, DefineTranspose);
 REGISTER_LOD_RULE(transpose, [](const LoDCall& c) {
   return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
 });
-REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, AllTypes);
+REGISTER_KERNELS(transpose, Transpose2Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -27,9 +27,9 @@ template <class T>
 using UnbindGradKernel = PartGradKernel<Unbind, T>;
 
 REGISTER_OPERATOR(unbind, DefineUnbind);
-REGISTER_CPU_KERNEL(unbind, UnbindKernel, AllTypes);
+REGISTER_KERNELS(unbind, UnbindKernel, AllTypes);
 REGISTER_OPERATOR(unbind_grad, DefinePartingGrad<Unbind>);
-REGISTER_CPU_KERNEL(unbind_grad, UnbindGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(unbind_grad, UnbindGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::stacking

@@ -27,9 +27,10 @@ void InferShape(InferContext& ctx) {
 void Define(OpDef& op, bool x_shape) {
   op.Comment("Out = X with axes of one element put in, one after the other, each at its place.")
       .Input(kX, "X", "any shape")
-      .Input(kAxesTensor, "AxesTensor", "integers, in place of the attribute", kDispensable)
+      .Input(kAxesTensor, "AxesTensor", "integers, in place of the attribute",
+             kDispensable | kOnHost)
       .Input(kAxesTensorList, "AxesTensorList", "the same as a list of single integers",
-             kDispensable | kDuplicable);
+             kDispensable | kDuplicable | kOnHost);
   DeclareOutputs(op, x_shape, InferShape)
       .Attr(&UnsqueezeAttrs::axes, "axes", "places of the new axes; negative ones from the end");
 }
@@ -44,10 +45,10 @@ void DefineUnsqueeze(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(unsqueeze2, DefineUnsqueeze2);
 REGISTER_LOD_RULE(unsqueeze2, KeepsRows);
-REGISTER_CPU_KERNEL(unsqueeze2, Kernel, AllTypes);
+REGISTER_KERNELS(unsqueeze2, Kernel, AllTypes);
 REGISTER_OPERATOR(unsqueeze, DefineUnsqueeze);
 REGISTER_LOD_RULE(unsqueeze, KeepsRows);
-REGISTER_CPU_KERNEL(unsqueeze, Kernel, AllTypes);
+REGISTER_KERNELS(unsqueeze, Kernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::reshaping

@@ -29,9 +29,9 @@ template <class T>
 using UnstackGradKernel = PartGradKernel<Unstack, T>;
 
 REGISTER_OPERATOR(unstack, DefineUnstack);
-REGISTER_CPU_KERNEL(unstack, UnstackKernel, AllTypes);
+REGISTER_KERNELS(unstack, UnstackKernel, AllTypes);
 REGISTER_OPERATOR(unstack_grad, DefinePartingGrad<Unstack>);
-REGISTER_CPU_KERNEL(unstack_grad, UnstackGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(unstack_grad, UnstackGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::stacking

@@ -1,0 +1,2 @@
+// kernels/einsum.h on the device: the same plan over the loops of the device.
+#include "kernels/einsum.cc"

@@ -1,0 +1,92 @@
+#include "tape/auto_cast.h"
+
+#include "op/op_registry.h"
+
+namespace dygraph {
+
+namespace {
+
+bool IsFloatTensor(const Variable* v, DType narrow) {
+  if (!v || !v->value().is_tensor() || !v->tensor().has_data()) return false;
+  return v->tensor().dtype() == DType::kFloat32 || v->tensor().dtype() == narrow;
+}
+
+bool HasKernel(const OpInfo& op, Place place, DType dtype) {
+  if (op.sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)]) return true;
+  return !op.Candidates(place.kind, dtype).empty();
+}
+
+Ref<Variable> Cast(Variable& x, DType to) {
+  static const OpInfo& op = GetOp("cast");
+  Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+  attrs->Set("in_dtype", static_cast<int32_t>(ToWire(x.value().dtype())));
+  attrs->Set("out_dtype", static_cast<int32_t>(ToWire(to)));
+  SlotList<Variable> in;
+  in.Add(&x);
+  Outputs out;
+  RunOp(op, attrs, in, &out);
+  return std::move(out.owned[0]);
+}
+
+// What the call computes, and its gradient, can be computed in that type.
+bool Takes(const EagerCall& call, Place place, DType dtype) {
+  if (!HasKernel(call.op, place, dtype)) return false;
+  const OpInfo* gradient = FindOp(call.op.type + "_grad");
+  return !gradient || HasKernel(*gradient, place, dtype);
+}
+
+Place PlaceOfInputs(const EagerCall& call) {
+  Place place;
+  for (const Variable* v : call.in.flat()) {
+    if (v && v->value().is_tensor() && v->tensor().place().kind == DeviceKind::kCUDA)
+      place = v->tensor().place();
+  }
+  return place;
+}
+
+void AddAll(const std::vector<std::string>& names, std::unordered_set<const OpInfo*>* to) {
+  for (const std::string& name : names) to->insert(&GetOp(name));
+}
+
+}  // namespace
+
+AutoCast::AutoCast(DType narrow, const std::vector<std::string>& white,
+                   const std::vector<std::string>& black)
+    : narrow_(narrow) {
+  AddAll(white, &white_);
+  AddAll(black, &black_);
+}
+
+DType AutoCast::Wanted(const EagerCall& call) const {
+  static const OpInfo& cast = GetOp("cast");
+  // Gradients follow the types of their calls; updates write into what is there.
+  if (&call.op == &cast || call.options.from_tape || call.targets || call.options.queue)
+    return DType::kUnset;
+  bool wide = false, narrow = false;
+  for (const Variable* v : call.in.flat()) {
+    if (!IsFloatTensor(v, narrow_)) continue;
+    (v->tensor().dtype() == narrow_ ? narrow : wide) = true;
+  }
+  if (!wide && !narrow) return DType::kUnset;
+  if (black_.count(&call.op)) return narrow ? DType::kFloat32 : DType::kUnset;
+  const bool takes = Takes(call, PlaceOfInputs(call), narrow_);
+  if (white_.count(&call.op)) return takes ? narrow_ : narrow ? DType::kFloat32 : DType::kUnset;
+  if (!narrow || (takes && (!wide || call.op.mixed_dtypes))) return DType::kUnset;
+  return DType::kFloat32;
+}
+
+void AutoCast::Run(EagerCall& call) {
+  const DType wanted = Wanted(call);
+  if (wanted == DType::kUnset) return Below(call);
+  std::vector<Ref<Variable>> casts;
+  SlotList<Variable> in;
+  in.Map(call.in, [&](Variable* v) {
+    if (!IsFloatTensor(v, narrow_) || v->tensor().dtype() == wanted) return v;
+    casts.push_back(Cast(*v, wanted));
+    return casts.back().get();
+  });
+  if (casts.empty()) return Below(call);
+  Below(call, in);
+}
+
+}  // namespace dygraph

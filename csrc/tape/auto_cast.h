@@ -1,0 +1,30 @@
+// Mixed precision as a layer: calls of some operators get their floats in a narrow type, others in
+// float32.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "tape/added_layer.h"
+
+namespace dygraph {
+
+class AutoCast : public AddedLayer {
+ public:
+  // `narrow`: float16 or bfloat16, for the operators in `white`; those in `black` compute in
+  // float32. NotFound for a name that is no operator.
+  AutoCast(DType narrow, const std::vector<std::string>& white,
+           const std::vector<std::string>& black);
+
+  void Run(EagerCall& call) override;
+
+ private:
+  // The type that all floats of the call should have; kUnset: as they are.
+  DType Wanted(const EagerCall& call) const;
+
+  DType narrow_;
+  std::unordered_set<const OpInfo*> white_, black_;
+};
+
+}  // namespace dygraph

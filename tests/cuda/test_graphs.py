@@ -1,0 +1,441 @@
+"""Programs, compiled steps and functions as graphs of a device: equal bits, and what they refuse."""
+
+import gc
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cuda_library
+import dygraph
+from dygraph import _core, cuda, static
+from dygraph.errors import ArgumentTypeError, DygraphError, PreconditionNotMetError
+
+PLACE = cuda_library.place()
+pytestmark = [
+    pytest.mark.skipif(PLACE is None, reason="no CUDA library, not even the pretended one"),
+    pytest.mark.skipif(not cuda_library.is_pretended(), reason="counts of the pretended CUDA"),
+]
+
+
+@pytest.fixture(autouse=True)
+def on_device():
+    with cuda_library.on(PLACE):
+        yield
+
+
+def array(*shape, seed=0):
+    return np.random.RandomState(seed).randn(*shape).astype("float32")
+
+
+def device(*shape, seed=0):
+    return dygraph.to_variable(array(*shape, seed=seed))
+
+
+class Net(dygraph.nn.Layer):
+    """Two layers of weights, whose operators have kernels on the device."""
+
+    def __init__(self, rate=0.0):
+        super().__init__()
+        self.rate = rate
+        self.w1, self.w2 = self.create_parameter([6, 8]), self.create_parameter([8, 3])
+        for i, w in enumerate((self.w1, self.w2)):
+            w.set_value(array(*w.shape, seed=i))
+
+    def forward(self, x):
+        hidden = dygraph.ops.relu(dygraph.matmul(x, self.w1))
+        if self.rate:
+            hidden = dygraph.nn.functional.dropout(hidden, self.rate)
+        return dygraph.matmul(hidden, self.w2)
+
+
+def step_of(net, optimizer):
+    def step(x, y):
+        out = net(x)
+        loss = dygraph.ops.mean((out + y) * (out + y))
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_gradients()
+        return loss
+
+    return step
+
+
+def train(make_optimizer, wrap, steps=8, rate=0.0, change=None):
+    """Losses and weights after some steps, and what `wrap` made of the step."""
+    dygraph.seed(5)
+    net = Net(rate)
+    optimizer = make_optimizer(net.parameters())
+    step = wrap(step_of(net, optimizer))
+    losses = []
+    for i in range(steps):
+        if change is not None:
+            change(i, net, optimizer)
+        losses.append(step(device(4, 6, seed=10 + i), device(4, 3, seed=90 + i)).numpy().tobytes())
+    return losses, [p.numpy().tobytes() for p in net.parameters()], step
+
+
+def graphed(compiled):
+    return compiled._ready[0].prepared.graphed
+
+
+def sgd(parameters):
+    return dygraph.optimizer.SGD(0.1, parameter_list=parameters)
+
+
+def momentum(parameters):
+    return dygraph.optimizer.Momentum(0.1, 0.9, parameter_list=parameters)
+
+
+def adam(parameters):
+    return dygraph.optimizer.Adam(0.1, parameter_list=parameters)
+
+
+def on_device_kernel(name):
+    return any("CUDAPlace" in kernel for kernel in _core.describe_op(name)["kernels"])
+
+
+# Steps ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("make", [sgd, momentum, adam])
+def test_a_compiled_step_replays_with_the_bits_of_the_eager_one(make, late):
+    with cuda_library.pretending(LATE=late, COUNTERS=0) as cuda_counts:
+        losses, weights, _ = train(make, lambda step: step)
+        got_losses, got_weights, step = train(make, dygraph.jit.compile)
+        launches = cuda_counts.pretend_cuda_get(b"GRAPH_LAUNCHES")
+    assert (got_losses, got_weights) == (losses, weights)
+    if on_device_kernel(make.__name__):
+        found = graphed(step)
+        assert found["plain"] == "" and found["strayed"] == 0
+        assert (found["graphs"], found["between"]) == (1, 0)
+        # The program runs in the third call, and is recorded in its own third run.
+        assert found["replays"] == 3 and launches == 4
+
+
+def test_a_replay_is_one_launch_and_a_few_copies():
+    with cuda_library.pretending(COUNTERS=0) as counts:
+        _, _, step = train(sgd, dygraph.jit.compile)
+        x, y = device(4, 6), device(4, 3)
+        counts.pretend_cuda_set(b"COUNTERS", 0)
+        step(x, y)
+        assert counts.pretend_cuda_get(b"GRAPH_LAUNCHES") == 1
+        assert counts.pretend_cuda_get(b"WAITS") == 0
+        assert counts.pretend_cuda_get(b"COPIES_WITHIN") <= 3  # the feeds, and the result
+
+
+def test_a_schedule_moves_the_rate_of_a_graph():
+    def make(parameters):
+        rate = dygraph.lr.StepDecay(0.1, step_size=1, decay_rate=0.9)
+        return dygraph.optimizer.SGD(rate, parameter_list=parameters)
+
+    def change(i, net, optimizer):
+        if i > 0:
+            optimizer._learning_rate.step()
+
+    losses, weights, _ = train(make, lambda step: step, 10, change=change)
+    got_losses, got_weights, step = train(make, dygraph.jit.compile, 10, change=change)
+    assert (got_losses, got_weights) == (losses, weights)
+    assert graphed(step)["replays"] >= 3 and graphed(step)["plain"] == ""
+
+
+def test_weights_that_are_set_or_shared_in_between_count():
+    held = []
+
+    def change(i, net, optimizer):
+        if i == 6:  # other memory
+            net.w1.set_value(array(6, 8, seed=77))
+        if i == 8:
+            held.append(net.w2.detach())  # shares the memory until somebody writes
+            held.append(held[-1].numpy())
+
+    losses, weights, _ = train(sgd, lambda step: step, 12, change=change)
+    got_losses, got_weights, step = train(sgd, dygraph.jit.compile, 12, change=change)
+    assert (got_losses, got_weights) == (losses, weights)
+    np.testing.assert_array_equal(held[0].numpy(), held[1])  # a copy on write
+    np.testing.assert_array_equal(held[2].numpy(), held[3])
+    assert graphed(step)["replays"] > 0 and graphed(step)["plain"] == ""
+
+
+def test_random_operators_draw_what_eager_calls_draw():
+    losses, weights, _ = train(sgd, lambda step: step, rate=0.5)
+    got_losses, got_weights, step = train(sgd, dygraph.jit.compile, rate=0.5)
+    assert (got_losses, got_weights) == (losses, weights)
+    assert len(set(got_losses)) == len(got_losses)
+    found = graphed(step)
+    assert found["replays"] == 3 and found["between"] >= 1  # dropout runs between graphs
+
+
+def test_a_flag_switches_graphs_off():
+    before = _core.get_flag("cuda_graphs")
+    _core.set_flag("cuda_graphs", False)
+    try:
+        _, _, step = train(sgd, dygraph.jit.compile)
+        assert graphed(step)["runs"] == graphed(step)["replays"] == 0
+    finally:
+        _core.set_flag("cuda_graphs", before)
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+def traced(function, *inputs):
+    return dygraph.jit.trace(function, list(inputs))[1]
+
+
+def test_each_shape_has_a_graph_and_eight_are_kept():
+    w = device(5, 3)
+    program = traced(lambda x: dygraph.ops.relu(dygraph.matmul(x, w)), device(4, 5))
+    with cuda_library.pretending(COUNTERS=0) as counts:
+        for rows in range(1, 11):
+            x = array(rows, 5, seed=rows)
+            expected = program(dygraph.to_variable(x)).numpy()
+            for _ in range(4):
+                got = program(dygraph.to_variable(x)).numpy()
+                assert got.tobytes() == expected.tobytes()
+        assert counts.pretend_cuda_get(b"GRAPH_LAUNCHES") == 10 * 3
+    assert program._prepared.graphed["runs"] == 8
+
+
+def test_results_are_the_callers_own():
+    program = traced(lambda x: dygraph.ops.relu(x * x + x), device(4, 5))
+    results = [program(device(4, 5, seed=i)) for i in range(8)]
+    kept = [r.numpy() for r in results]
+    for i in range(8):
+        np.testing.assert_array_equal(results[i].numpy(), kept[i])
+        x = array(4, 5, seed=i)
+        np.testing.assert_allclose(kept[i], np.maximum(x * x + x, 0), rtol=1e-6)
+
+
+def test_an_operator_that_waits_stands_between_graphs():
+    def function(x):
+        y = dygraph.ops.relu(x + x) * x
+        z = dygraph.ops.erfinv(y * 0.01) if not on_device_kernel("erfinv") else y
+        return dygraph.ops.relu(z + y) * x
+
+    program = traced(function, device(4, 5))
+    expected = function(device(4, 5, seed=2)).numpy()
+    for _ in range(6):
+        assert program(device(4, 5, seed=2)).numpy().tobytes() == expected.tobytes()
+    found = program._prepared.graphed
+    assert found["replays"] == 3
+    if not on_device_kernel("erfinv"):
+        assert found["graphs"] == 2 and found["between"] >= 1
+
+
+def test_described_programs_run_as_graphs():
+    program, start = static.Program(), static.Program()
+    with static.program_guard(program, start):
+        x = static.data("x", [-1, 6], "float32")
+        out = static.layers.fc(x, 4, act="relu")
+        loss = static.layers.mean(out)
+        static.optimizer.SGD(0.5).minimize(loss)
+    scopes = static.Scope(), static.Scope()
+    executor = static.Executor(PLACE)
+    found = []
+    for scope, graphs in zip(scopes, (False, True), strict=True):
+        _core.set_flag("cuda_graphs", graphs)
+        dygraph.seed(1)
+        executor.run(start, scope=scope)
+        with cuda_library.pretending(COUNTERS=0) as counts:
+            losses = [
+                executor.run(program, {"x": array(3, 6, seed=i)}, [loss, out], scope=scope)
+                for i in range(6)
+            ]
+            launches = counts.pretend_cuda_get(b"GRAPH_LAUNCHES")
+        found.append([[np.asarray(v).tobytes() for v in pair] for pair in losses])
+        assert (launches > 0) == graphs
+    assert found[0] == found[1]
+
+
+def test_graphs_give_their_memory_back():
+    gc.collect()
+    before = cuda.memory_allocated()
+    program = traced(lambda x: dygraph.ops.relu(x * x + x), device(64, 64))
+    for _ in range(5):
+        program(device(64, 64))
+    assert program._prepared.graphed["runs"] == 1
+    del program
+    gc.collect()
+    assert cuda.memory_allocated() == before
+
+
+# Failures ---------------------------------------------------------------------------------------
+
+
+def fail_at(nth, code):
+    """Errors of runs around the n-th call of CUDA, which fails; each other run has its bits."""
+    w = device(5, 5)
+
+    def function(x):
+        return dygraph.ops.relu(dygraph.matmul(x, w) * x + x)
+
+    program = traced(function, device(5, 5))
+    x = device(5, 5, seed=1)
+    expected = function(x).numpy()
+    errors = []
+    with cuda_library.pretending(FAIL=0) as settings:
+        program(x)
+        program(x)  # the next one is recorded
+        settings.pretend_cuda_set(b"FAIL", nth * 1000 + code)
+        for run in range(8):
+            try:
+                got = program(x).numpy()
+            except DygraphError as error:
+                errors.append(str(error))
+            else:
+                assert got.tobytes() == expected.tobytes()
+            if run == 3:
+                settings.pretend_cuda_set(b"FAIL", 0)
+    return errors
+
+
+@pytest.mark.parametrize("code", [1, 2])  # a bad value, no memory
+@pytest.mark.parametrize("nth", range(1, 60, 3))
+def test_after_a_failure_the_next_run_works(nth, code):
+    assert len(fail_at(nth, code)) <= 1
+
+
+@pytest.mark.parametrize("nth", range(1, 40, 5))
+def test_an_error_that_stays_keeps_its_first_text(nth):
+    code = f"""
+        import sys
+        sys.path[:0] = {sys.path!r}
+        import cuda_library
+        with cuda_library.on(cuda_library.place()):
+            import test_graphs
+            errors = test_graphs.fail_at({nth}, 719)
+        texts = "cudaErrorLaunchFailure", "cuBLASLt"  # by the call that fails
+        assert all(any(t in error for t in texts) for error in errors), errors
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, cwd=Path(__file__).parent,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+
+
+def test_an_error_of_the_program_is_raised_as_in_plain_runs():
+    program = traced(lambda x: dygraph.ops.relu(x + x) * x, device(4, 5))
+    for _ in range(4):
+        program(device(4, 5))
+    with pytest.raises(DygraphError):
+        program(device(4, 6))
+    program(device(4, 5))
+
+
+# dygraph.cuda.graph -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_function_replays_from_its_third_call_on(late):
+    net = Net()
+    fast = cuda.graph(net)
+    with cuda_library.pretending(LATE=late, COUNTERS=0) as counts, dygraph.no_grad():
+        results = [fast(device(4, 6, seed=i)) for i in range(6)]
+        assert counts.pretend_cuda_get(b"GRAPH_LAUNCHES") == 5
+        for i, got in enumerate(results):  # each is its own
+            assert got.numpy().tobytes() == net(device(4, 6, seed=i)).numpy().tobytes()
+    assert (fast.recordings, fast.replays) == (1, 4)
+    assert "Net" in repr(fast)
+
+
+def test_structures_constants_and_shapes():
+    @cuda.graph
+    def both(x, factor, *, y):
+        return {"sum": x + y, "rest": (dygraph.ops.relu(x * factor), None)}
+
+    for rows in (2, 3):
+        for factor in (2.0, 3.0):
+            for i in range(4):
+                x, y = device(rows, 5, seed=i), device(rows, 5, seed=50 + i)
+                got = both(x, factor, y=y)
+                np.testing.assert_array_equal(got["sum"].numpy(), x.numpy() + y.numpy())
+                np.testing.assert_array_equal(
+                    got["rest"][0].numpy(), np.maximum(x.numpy() * np.float32(factor), 0)
+                )
+                assert got["rest"][1] is None
+    assert (both.recordings, both.replays) == (4, 8)
+
+
+def test_weights_may_change_in_place_or_move():
+    net = Net()
+    fast = cuda.graph(net)
+    optimizer = sgd(net.parameters())
+    step = step_of(net, optimizer)
+    x, y = device(4, 6), device(4, 3)
+    for i in range(8):
+        if i == 5:
+            net.w1.set_value(array(6, 8, seed=33))
+        with dygraph.no_grad():
+            assert fast(x).numpy().tobytes() == net(x).numpy().tobytes()
+        step(x, y)
+    assert fast.replays >= 4 and fast.recordings == 2
+
+
+def test_what_a_graph_cannot_hold_is_refused_and_undone():
+    kept = device(2, 2)
+
+    def reads(x):
+        return x + x if (x + x).sum().item() > 0 else x
+
+    def writes(x):
+        kept.set_value(kept + x)
+        return x + x
+
+    def draws(x):
+        return x + dygraph.nn.functional.dropout(x, 0.5)
+
+    before, generator = kept.numpy(), _core.generator_state()
+    x = device(2, 2)
+    fast = cuda.graph(reads)
+    with pytest.raises(PreconditionNotMetError, match="must not wait"):
+        fast(x)
+        fast(x)
+    with pytest.raises(PreconditionNotMetError, match="write to Variables"):
+        cuda.graph(writes)(x)
+    with pytest.raises(PreconditionNotMetError, match="random numbers"):
+        cuda.graph(draws)(x)
+    assert kept.numpy().tobytes() == before.tobytes()
+    assert _core.generator_state() == generator
+    with pytest.raises(ArgumentTypeError, match="must be a function"):
+        cuda.graph(3)
+    with pytest.raises(ArgumentTypeError, match="constants"):
+        cuda.graph(lambda a: a)([1])
+    with pytest.raises(ArgumentTypeError, match="one CUDAPlace"):
+        cuda.graph(lambda a: a)(x.to("cpu"))
+    fine = cuda.graph(lambda a: a + a)  # recording goes on
+    for _ in range(4):
+        np.testing.assert_array_equal(fine(x).numpy(), 2 * x.numpy())
+    assert fine.replays == 2
+
+
+def test_other_threads_compute_while_one_records():
+    stop, errors = threading.Event(), []
+    a, b = array(8, 8), array(8, 8, seed=1)
+
+    def compute():
+        with cuda_library.on(PLACE):
+            x, y = dygraph.to_variable(a), dygraph.to_variable(b)
+            while not stop.is_set():
+                if (x + y).numpy().tobytes() != (a + b).tobytes():
+                    errors.append("other bits")
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        for i in range(20):
+            fast = cuda.graph(lambda v: dygraph.ops.relu(v * v + v))
+            for _ in range(3):
+                x = array(8, 8, seed=i)
+                got = fast(dygraph.to_variable(x)).numpy()
+                np.testing.assert_array_equal(got, np.maximum(x * x + x, 0))
+    finally:
+        stop.set()
+        thread.join()
+    assert not errors
