@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
 #include "kernels/touched_rows.h"

@@ -1,4 +1,3 @@
-#include "op/device_types.h"
 #include "op/lod_rule.h"
 #include "operators/linear/matrix_products.h"
 
