@@ -4,9 +4,9 @@
 
 The sides take turns; each measurement ends when the device has done its work. torch is that of
 DYGRAPH_PEER_PYTHON, else of this interpreter, if it can use the device; without one our side stands
-alone. "Bare launches" is a loop in C over the driver's own launch of an empty kernel, and "copy" the
-driver's copy of 256 MB: what no library can beat. float32 is multiplied as such on both sides where
-no row says TF32.
+alone. "Bare launches" is a loop in C over the driver's own launch of an empty kernel, and "copy"
+the driver's copy of 256 MB: what no library can beat. float32 is multiplied as such on both sides
+where no row says TF32.
 
 On a device the rows are kept in benchmarks/results/gpu/, by its name. On the pretended CUDA of
 tests/pretend_cuda everything runs in small sizes, as a test, and nothing is kept: it says nothing
@@ -373,7 +373,9 @@ def same_losses(table, case):
         table.report.note(f"{case}: {error}")
         return False
     first = given[0]
-    if all(abs(a - b) <= LOSS_TOLERANCE * abs(b) for g in given for a, b in zip(g, first, strict=True)):
+    if all(
+        abs(a - b) <= LOSS_TOLERANCE * abs(b) for g in given for a, b in zip(g, first, strict=True)
+    ):
         return True
     table.report.note(f"{case}: the losses differ: {given}")
     return False
@@ -428,7 +430,9 @@ def measure(table, wanted):
         found = table.time("a + b by CuPy", ours_alone)
         add = found and table.time("a + b, 8x8", ours_alone)
         if add:
-            table.report.add("a + b, 8x8, beside CuPy", add[0], found[0], share=0.5, peer_name="CuPy")
+            table.report.add(
+                "a + b, 8x8, beside CuPy", add[0], found[0], share=0.5, peer_name="CuPy"
+            )
 
 
 def main():

@@ -4,9 +4,9 @@
 
 Each stage is a process of its own with its own limit, and stands in OUT/report.json once it has
 ended, with what it found or why it failed. The backend is the library of --library or of
-FLAGS_cuda_library, else that of the package, else it is built. Without a device the stages that need
-one say "no device". --pretended runs all of them on the pretended CUDA in a reduced form, as a test
-of this file: its figures say nothing.
+FLAGS_cuda_library, else that of the package, else it is built. Without a device the stages that
+need one say "no device". --pretended runs all of them on the pretended CUDA in a reduced form, as a
+test of this file: its figures say nothing.
 """
 
 import argparse

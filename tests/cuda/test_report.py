@@ -1,4 +1,4 @@
-"""The report of a device runs on the pretended one, in a reduced form, so that it works when needed."""
+"""The report of a device runs on the pretended one, in a reduced form, so that it never rots."""
 
 import json
 import os
