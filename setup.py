@@ -1,6 +1,7 @@
 """Builds the C++ part with CMake and Ninja; everything else is in pyproject.toml.
 
-Environment: DYGRAPH_WITH_ONEDNN=0 leaves oneDNN out, DYGRAPH_CMAKE_ARGS passes options to CMake,
+Environment: DYGRAPH_WITH_ONEDNN=0 leaves oneDNN out, DYGRAPH_WITH_CUDA=1 builds the CUDA backend
+with nvcc (about ten minutes more), DYGRAPH_CMAKE_ARGS passes options to CMake,
 DYGRAPH_BUILD_DIR says where the objects are kept between builds, DYGRAPH_PROGRESS names the file
 or terminal that shows how far the compiler is (pip keeps our own output to itself).
 """
@@ -24,6 +25,18 @@ OFF = {"0", "off", "no", "false"}
 
 def with_onednn():
     return os.environ.get("DYGRAPH_WITH_ONEDNN", "1").lower() not in OFF
+
+
+def with_cuda():
+    return os.environ.get("DYGRAPH_WITH_CUDA", "0").lower() not in {*OFF, ""}
+
+
+def nvcc_wheels():
+    """Requirements of a build with CUDA where the machine has no nvcc."""
+    if not with_cuda() or shutil.which("nvcc") or os.environ.get("CUDACXX"):
+        return []
+    lines = (ROOT / "csrc/cuda/nvcc/requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
 
 
 def build_directory():
@@ -84,12 +97,15 @@ class CMakeBuild(build_ext):
             "cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(objects),
             f"-DPython_EXECUTABLE={sys.executable}",
             f"-DDYGRAPH_WITH_ONEDNN={'ON' if with_onednn() else 'OFF'}",
+            f"-DDYGRAPH_WITH_CUDA={'ON' if with_cuda() else 'OFF'}",
             *shlex.split(os.environ.get("DYGRAPH_CMAKE_ARGS", "")),
         ]  # fmt: skip
         subprocess.check_call(configure)
         compile_objects(objects)
         shutil.rmtree(package / "libs", ignore_errors=True)
         self.install(objects, package, "runtime")
+        if with_cuda():
+            self.install(objects, package, "cuda")
         self.write_stubs(package)
         if in_place:
             include = package / "include"
@@ -116,6 +132,7 @@ class CMakeBuild(build_ext):
 
 
 setup(
+    setup_requires=nvcc_wheels(),  # pip adds them to what pyproject.toml requires of a build
     ext_modules=[Extension("dygraph._core", sources=[])],
     cmdclass={"build": CleanBuild, "build_ext": CMakeBuild},
 )

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cuda/stream.h"
+
 namespace dygraph::cuda {
 
 struct ErrorWord {
@@ -25,11 +27,11 @@ struct Reporter {
   const char* slot = "an input";  // nullptr: op is the text
 };
 // A number under which kernels report, the same for the same texts.
-int32_t NumberOf(const Reporter& reporter);
+DYGRAPH_CUDA_API int32_t NumberOf(const Reporter& reporter);
 Reporter ReporterOf(int32_t number);
 
 // The word of the current device, for kernels.
-ErrorWord* CurrentErrors();
+DYGRAPH_CUDA_API ErrorWord* CurrentErrors();
 
 #ifdef DYGRAPH_CUDA_PASS
 // The first report is kept until it is raised.

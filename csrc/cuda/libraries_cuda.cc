@@ -1,19 +1,54 @@
 #include "cuda/libraries_cuda.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/enforce.h"
+#include "platform/device_flags.h"
 
 namespace dygraph::cuda {
 
+namespace {
+
+// The folders of Python's packages from which something is loaded, such as NumPy.
+std::set<std::string> PackageFolders() {
+  std::set<std::string> found;
+  auto visit = [](dl_phdr_info* info, size_t, void* into) {
+    const std::string path = info->dlpi_name ? info->dlpi_name : "";
+    const size_t at = path.find("-packages/");  // site-packages, dist-packages
+    if (at != std::string::npos)
+      static_cast<std::set<std::string>*>(into)->insert(path.substr(0, at + 10));
+    return 0;
+  };
+  dl_iterate_phdr(visit, &found);
+  return found;
+}
+
+void* Open(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
+
+}  // namespace
+
 void* OpenLibrary(const char* file, const char* fix) {
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (library) return library;
-  const char* reason = dlerror();
+  std::istringstream folders(FLAGS_cuda_library_path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (void* library = Open(folder + '/' + file)) return library;
+  }
+  if (void* library = Open(file)) return library;
+  const char* said = dlerror();
+  const std::string reason = said ? said : "none";
+  // NVIDIA's wheels.
+  for (const std::string& packages : PackageFolders()) {
+    for (const char* folder : {"nvidia/cu13/lib/", "nvidia/cudnn/lib/"}) {
+      if (void* library = Open(packages + folder + file)) return library;
+    }
+  }
   THROW(NotFound, "the library ", file, " must be installed for this, got ",
-        reason ? reason : "none", ". ", fix);
+        reason, ". ", fix);
 }
 
 Symbol FindSymbol(void* library, const char* name) {

@@ -266,8 +266,7 @@ SmallBlockCache* MakeCache(Pool& pool) {
     return nullptr;
   }
   cache->release_requests = pool.release_requests;
-  SmallBlockCache*& slot =
-      pool.place == CPUPlace() ? t_cache : t_device_caches[pool.place.id];
+  SmallBlockCache*& slot = pool.place == CPUPlace() ? t_cache : t_device_caches[pool.place.id];
   return slot = cache.release();
 }
 

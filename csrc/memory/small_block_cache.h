@@ -1,6 +1,6 @@
 // The cache of one thread for freed blocks of one place up to 64 KB, a stack per size, and that
-// thread's share of the counts. The blocks themselves are not touched. The owner writes without locked instructions; other threads only read the
-// counts, under the pool's lock.
+// thread's share of the counts. The blocks are not touched. The owner writes without locked
+// instructions; other threads only read the counts, under the pool's lock.
 #pragma once
 
 #include <algorithm>

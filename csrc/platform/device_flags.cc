@@ -4,6 +4,9 @@
 
 namespace dygraph {
 
+FLAG(std::string, cuda_library_path, "",
+     "folders, with ':' between them, that have NVIDIA's libraries; they are also found where the "
+     "system looks and among Python's packages");
 FLAG(std::string, host_fallback, "warn",
      "what an operator does that has no kernel for a device: warn computes on the host and says so "
      "once, quiet says nothing, off raises");

@@ -8,6 +8,7 @@
 namespace dygraph {
 
 extern std::string FLAGS_cuda_library;
+extern std::string FLAGS_cuda_library_path;
 extern std::string FLAGS_host_fallback;
 extern bool FLAGS_allow_tf32;
 extern bool FLAGS_cuda_atomics;

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import cuda_library
 import cuda_steps
-import numpy as np
 import pytest
 
 import dygraph
@@ -21,6 +20,8 @@ from dygraph import _core, cuda
 TESTS = Path(__file__).resolve().parents[1]
 MEMORY, CONFIGURATION = 2, 9  # codes of CUDA after which the next call works
 ILLEGAL_ADDRESS, LAUNCH_FAILURE = 700, 719  # and after which none does
+
+NAMES = {ILLEGAL_ADDRESS: "cudaErrorIllegalAddress", LAUNCH_FAILURE: "cudaErrorLaunchFailure"}
 
 BEGIN = """
 import sys
@@ -165,7 +166,7 @@ def test_an_error_that_ends_the_device_is_what_every_later_call_says(
         with failing({1 + int(part * calls_of_a_step)}, {code}):
             first = text_of(lambda: float(training.step()), RuntimeError)
             cause = first[first.index("CUDA reports"):].splitlines()[0]
-            assert "({'cudaErrorIllegalAddress' if code == 700 else 'cudaErrorLaunchFailure'})" in cause
+            assert "({NAMES[code]})" in cause, first
             assert "FLAGS_cuda_sync=1 names the operator" in cause, first
             assert "cannot be used again in this process" in cause, first
             for run in (
@@ -254,7 +255,10 @@ def test_a_child_of_fork_is_refused_the_device_that_its_parent_used(place):
 
 def test_a_child_of_fork_may_use_a_device_that_its_parent_did_not(place):
     code = FORK.format(used="", refused=False, after="")
-    environment = {**os.environ, "FLAGS_cuda_library": str(cuda_library.PRETENDED / "libdygraph_cuda.so")}
+    environment = {
+        **os.environ,
+        "FLAGS_cuda_library": str(cuda_library.PRETENDED / "libdygraph_cuda.so"),
+    }
     done = subprocess.run(
         [sys.executable, "-c", "import dygraph\n" + code],
         capture_output=True, text=True, env=environment, timeout=120,
