@@ -94,23 +94,26 @@ void PreparedProgram::RunGraphed(Frame& frame, RandomStreams random) const {
   }
 }
 
-// Persistable variables that the program does not write, but that lie elsewhere in each run, such
-// as a rate that a schedule sets, are copied to a fixed place.
+// Persistable variables that graphs only read, and that lie elsewhere than in the run before, are
+// copied to a fixed place: small ones, such as a rate that a schedule sets, and those that operators
+// between graphs make.
 void PreparedProgram::NotePlaces(GraphedRun& run, const Frame& frame) const {
   const bool first = run.places.empty();
   run.places.resize(plan_.slots.size());
+  std::vector<char> by_graphs(plan_.slots.size()), between(plan_.slots.size());
+  for (size_t i = 0; i < plan_.ops.size(); ++i) {
+    for (int s : plan_.ops[i].out) {
+      if (s >= 0) (!run.cut.empty() && run.cut[i] ? between : by_graphs)[s] = 1;
+    }
+  }
   for (size_t s = 0; s < plan_.slots.size(); ++s) {
     if (!plan_.slots[s].persistable) continue;
     const Value& value = *frame.values[s];
     const void* now = DataOf(value);
     run.varies[s] |= !first && now != run.places[s] && value.is_tensor() &&
-                     value.bytes() <= kWorthCopying;
+                     (between[s] || value.bytes() <= kWorthCopying);
+    run.varies[s] &= !by_graphs[s];
     run.places[s] = now;
-  }
-  for (const PlanOp& op : plan_.ops) {
-    for (int s : op.out) {
-      if (s >= 0) run.varies[s] = 0;
-    }
   }
 }
 
@@ -346,6 +349,8 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
     const Stretch stretch{plan_.ops, frame.calls, segment.begin, segment.end};
     segment.wanted = segment.wanted && FindGraphInputs(run, segment, frame);
     if (!segment.wanted) {
+      segment.inputs.clear();
+      segment.lasting.clear();
       RunOps(stretch, frame, random);
       continue;
     }
