@@ -44,9 +44,7 @@ Event.__doc__ = """One call or range; times in nanoseconds, `bytes` what it left
 ``device`` names the GPU that kept times of the call ("" for none): when it began its work, on the
 clock of ``start``, and how long it was between that and the end of it.
 """
-Row = namedtuple(
-    "Row", "name calls total max min average ratio bytes device", defaults=(0.0,)
-)
+Row = namedtuple("Row", "name calls total max min average ratio bytes device", defaults=(0.0,))
 Row.__doc__ = """Events of one name together; times in milliseconds, `bytes` what they left in use.
 
 ``total`` to ``ratio`` are times of the host, ``device`` the total of a GPU.

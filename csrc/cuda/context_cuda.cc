@@ -76,7 +76,10 @@ class RecordedGraph : public DeviceGraph {
  public:
   RecordedGraph(Context* context, cudaGraphExec_t graph, std::vector<PinnedBlock> kept)
       : context_(context), graph_(graph), kept_(std::move(kept)) {}
-  ~RecordedGraph() override { cudaGraphExecDestroy(graph_); }
+  ~RecordedGraph() override {
+    if (!kept_.empty()) cudaStreamSynchronize(context_->stream_);
+    cudaGraphExecDestroy(graph_);
+  }
   void Launch() override {
     context_->Enter();
     context_->RefuseInCapture("another graph");

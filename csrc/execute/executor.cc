@@ -566,10 +566,11 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
       const bool empty = has_blocks_ && !part.brought && frame.values[s]->empty();
       const std::string text = empty ? UnwrittenText(s, 0) : "";
       ENFORCE(text.empty(), PreconditionNotMet, "the variable ", text, ", and it is fetched");
-      const Value& found = *frame.values[s];
-      results.push_back(__builtin_expect(frame.keeps_results, 0)
-                            ? OutOfGraph(found, plan_.slots[s].persistable)
-                            : found);
+      if (__builtin_expect(frame.keeps_results, 0)) {
+        results.push_back(OutOfGraph(*frame.values[s], plan_.slots[s].persistable));
+      } else {
+        results.push_back(*frame.values[s]);
+      }
     }
   }
   ReleasePages();

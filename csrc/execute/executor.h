@@ -210,6 +210,8 @@ class PreparedProgram {
   void NoteCuts(GraphedRun& run, Frame& frame, RandomStreams random) const;
   void NotePlaces(GraphedRun& run, const Frame& frame) const;
   void DivideGraphed(GraphedRun& run) const;
+  bool RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame,
+                     RandomStreams random) const;
   void RunRecording(GraphedRun& run, Frame& frame, RandomStreams random) const;
   bool FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame) const;
   void RunRecorded(GraphedRun& run, Frame& frame, RandomStreams random) const;

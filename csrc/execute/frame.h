@@ -78,11 +78,11 @@ struct PreparedProgram::Frame {
   std::vector<std::unique_ptr<PlannedRun>> planned;  // the one that ran last comes first
   PlannedRun* installed = nullptr;                   // whose values stand at their slots
   std::vector<std::unique_ptr<GraphedRun>> graphed;  // likewise
-  bool keeps_results = false;                        // this run's are copied out of a graph's memory
-  bool aliased = false;                              // two names stand for one variable
-  bool again = false;        // what this second half reads is read once more later
-  OpTimes* times = nullptr;  // of a run that is timed
-  bool apart = false;        // this run does no operator's steps in the kernel before it
+  bool keeps_results = false;  // this run's are copied out of a graph's memory
+  bool aliased = false;        // two names stand for one variable
+  bool again = false;          // what this second half reads is read once more later
+  OpTimes* times = nullptr;    // of a run that is timed
+  bool apart = false;          // this run does no operator's steps in the kernel before it
 };
 
 // The operators of a block and their calls.

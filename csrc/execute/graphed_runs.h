@@ -58,13 +58,13 @@ struct GraphedRun {
   std::vector<Form> feeds;
   Settings settings;
   int runs = 0;
-  std::vector<char> cut;                      // by operator: not part of a graph
-  std::vector<const void*> places;            // by slot: where persistable ones lay in the last run
-  std::vector<char> varies;                   // by slot: of those, read alone, and not always there
+  std::vector<char> cut;            // by operator: not part of a graph
+  std::vector<const void*> places;  // by slot: where persistable ones lay in the last run
+  std::vector<char> varies;         // by slot: of those, read alone, and not always there
   std::unique_ptr<memory::BlockKeeper> keeper;  // ends after what lies in its blocks
   std::vector<Segment> segments;
-  int strays = 0;          // since many runs went as recorded
-  int begins_failed = 0;   // recordings that could not begin
+  int strays = 0;         // since many runs went as recorded
+  int begins_failed = 0;  // recordings that could not begin
   uint64_t replays = 0, since_stray = 0, strayed = 0;
   std::string plain;  // why it runs operator by operator for good
 

@@ -10,11 +10,12 @@ namespace dygraph::program {
 
 namespace {
 
-constexpr int kMostStrays = 4;         // then the sizes run operator by operator
-constexpr int kMostFailedBegins = 4;   // likewise
-constexpr uint64_t kForgotten = 100;   // runs as recorded after which earlier strays do not count
-constexpr size_t kFewOperators = 2;    // a shorter stretch is no graph
-constexpr size_t kWorthCopying = 4096;  // bytes of a variable that moves, rather than recording anew
+constexpr int kMostStrays = 4;        // then the sizes run operator by operator
+constexpr int kMostFailedBegins = 4;  // likewise
+constexpr uint64_t kForgotten = 100;  // runs as recorded after which earlier strays do not count
+constexpr size_t kFewOperators = 2;   // a shorter stretch is no graph
+// Bytes of a variable that is copied where it moved; for a larger one the run is recorded anew.
+constexpr size_t kWorthCopying = 4096;
 
 bool IsDense(const Value& value, Place place) {
   if (!value.is_tensor()) return false;
@@ -36,8 +37,8 @@ Value OutOfGraph(const Value& value, bool persistable) {
   if (value.is_tensor()) return Value(OutOfGraph(value.tensor(), persistable));
   if (value.is_rows()) {
     const SelectedRows& rows = value.rows();
-    return Value(MakeRef<SelectedRows>(rows.rows(), rows.height(),
-                                       OutOfGraph(rows.value(), persistable)));
+    return Value(
+        MakeRef<SelectedRows>(rows.rows(), rows.height(), OutOfGraph(rows.value(), persistable)));
   }
   if (!value.is_array()) return value;
   std::vector<Tensor> items;
@@ -85,32 +86,32 @@ void PreparedProgram::RunGraphed(Frame& frame, RandomStreams random) const {
   if (run.recorded()) return RunRecorded(run, frame, random);
   NotePlaces(run, frame);
   switch (++run.runs) {
-    case 1:
-      return RunOps({plan_.ops, frame.calls}, frame, random);
-    case 2:
-      return NoteCuts(run, frame, random);
-    default:
-      return RunRecording(run, frame, random);
+    case 1: return RunOps({plan_.ops, frame.calls}, frame, random);
+    case 2: return NoteCuts(run, frame, random);
+    default: return RunRecording(run, frame, random);
   }
 }
 
-// Persistable variables that the program does not write, but that lie elsewhere in each run, such
-// as a rate that a schedule sets, are copied to a fixed place.
+// Persistable variables that graphs only read, and that lie elsewhere than in the run before, are
+// copied to a fixed place: small ones, such as a rate that a schedule sets, and those that
+// operators between graphs make.
 void PreparedProgram::NotePlaces(GraphedRun& run, const Frame& frame) const {
   const bool first = run.places.empty();
   run.places.resize(plan_.slots.size());
+  std::vector<char> by_graphs(plan_.slots.size()), between(plan_.slots.size());
+  for (size_t i = 0; i < plan_.ops.size(); ++i) {
+    for (int s : plan_.ops[i].out) {
+      if (s >= 0) (!run.cut.empty() && run.cut[i] ? between : by_graphs)[s] = 1;
+    }
+  }
   for (size_t s = 0; s < plan_.slots.size(); ++s) {
     if (!plan_.slots[s].persistable) continue;
     const Value& value = *frame.values[s];
     const void* now = DataOf(value);
     run.varies[s] |= !first && now != run.places[s] && value.is_tensor() &&
-                     value.bytes() <= kWorthCopying;
+                     (between[s] || value.bytes() <= kWorthCopying);
+    run.varies[s] &= !by_graphs[s];
     run.places[s] = now;
-  }
-  for (const PlanOp& op : plan_.ops) {
-    for (int s : op.out) {
-      if (s >= 0) run.varies[s] = 0;
-    }
   }
 }
 
@@ -118,7 +119,8 @@ void PreparedProgram::NotePlaces(GraphedRun& run, const Frame& frame) const {
 size_t PreparedProgram::UnitEnd(size_t first) const {
   const PlanOp& op = plan_.ops[first];
   size_t count = static_cast<size_t>(std::max({1, op.updates, op.chain}));
-  if (first + 1 < plan_.ops.size() && plan_.ops[first + 1].as_end) count = std::max<size_t>(count, 2);
+  if (first + 1 < plan_.ops.size() && plan_.ops[first + 1].as_end)
+    count = std::max<size_t>(count, 2);
   return std::min(first + count, plan_.ops.size());
 }
 
@@ -330,6 +332,31 @@ class PreparedProgram::Capture {
   std::vector<std::pair<const GraphedRun::Lasting*, Value>> moved_;
 };
 
+// Records a segment and runs it. False: nothing of it has run.
+bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame,
+                                    RandomStreams random) const {
+  Capture capture(*this, run, segment, frame);
+  if (!capture.Begin()) {
+    if (++run.begins_failed >= kMostFailedBegins)
+      run.plain = "the device could not begin to record";
+    capture.Undo();
+    return false;
+  }
+  try {
+    RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, random);
+    capture.Finish();
+  } catch (const Error& e) {
+    capture.Undo();
+    if (e.kind() == ErrorKind::Interrupted) throw;
+    run.plain = e.what();
+    return false;
+  } catch (...) {
+    capture.Undo();
+    throw;
+  }
+  return true;
+}
+
 void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams random) const {
   struct DropUnlessDone {
     GraphedRun& run;
@@ -343,40 +370,26 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
   frame.keeps_results = true;
   size_t graphs = 0;
   for (GraphedRun::Segment& segment : run.segments) {
-    const Stretch stretch{plan_.ops, frame.calls, segment.begin, segment.end};
-    segment.wanted = segment.wanted && FindGraphInputs(run, segment, frame);
-    if (!segment.wanted) {
-      RunOps(stretch, frame, random);
-      continue;
+    const size_t begin = segment.begin;
+    try {
+      segment.wanted = segment.wanted && FindGraphInputs(run, segment, frame);
+    } catch (const Error& e) {  // no memory for fixed places
+      run.plain = e.what();
     }
-    std::string failed;
-    {
-      Capture capture(*this, run, segment, frame);
-      const bool begun = capture.Begin();
-      if (!begun && ++run.begins_failed >= kMostFailedBegins)
-        run.plain = "the device could not begin to record";
-      try {
-        if (begun) {
-          RunOps(stretch, frame, random);
-          capture.Finish();
-        }
-      } catch (const Error& e) {
-        capture.Undo();
-        if (e.kind() == ErrorKind::Interrupted) throw;
-        failed = e.what();
-      } catch (...) {
-        capture.Undo();
-        throw;
-      }
-      if (!begun) capture.Undo();
+    if (run.plain.empty() && !segment.wanted) {
+      segment.inputs.clear();
+      segment.lasting.clear();
+      RunOps({plan_.ops, frame.calls, begin, segment.end}, frame, random);
+    } else if (run.plain.empty() && RecordSegment(run, segment, frame, random)) {
+      ++graphs;
+    } else {
+      run.Drop();
+      return RunOps({plan_.ops, frame.calls, begin, plan_.ops.size()}, frame, random);
     }
-    if (!failed.empty()) run.plain = std::move(failed);
-    if (!segment.graph)
-      return RunOps({plan_.ops, frame.calls, segment.begin, plan_.ops.size()}, frame, random);
-    ++graphs;
   }
   record.done = graphs > 0;
-  if (graphs == 0) run.plain = "its operators wait for the device, draw random numbers or compute on the host";
+  if (graphs == 0)
+    run.plain = "its operators wait for the device, draw random numbers or compute on the host";
 }
 
 // Whether what the graph names is where it was. A variable that is read and lies elsewhere now is

@@ -8,13 +8,14 @@
 namespace dygraph::kernels {
 
 // n positions within [0, size), or where it is allowed -1 for none. Raises OutOfRange for another,
-// `what` being operator and slot: "unpool: Indices".
+// naming operator and slot.
 class Positions {
  public:
-  Positions(const int32_t* at, int64_t n, int64_t size, bool none_allowed, const char* what)
+  Positions(const int32_t* at, int64_t n, int64_t size, bool none_allowed, const char* op,
+            const char* slot)
       : at_(at) {
     for (int64_t i = 0; i < n; ++i) {
-      ENFORCE(at[i] < size && at[i] >= (none_allowed ? -1 : 0), OutOfRange, what,
+      ENFORCE(at[i] < size && at[i] >= (none_allowed ? -1 : 0), OutOfRange, op, ": ", slot,
               " must lie in [0, ", size, "), got ", at[i]);
     }
   }

@@ -22,7 +22,8 @@ using VarRef = Ref<Variable>;
 const Tensor& DenseOf(const Variable& v) {
   const Value& value = v.value();
   ENFORCE(!v.symbolic() && value.is_tensor() && value.tensor().has_data() && !value.tensor().lod(),
-          InvalidArgument, "a graph takes dense Variables that hold values, without levels of detail");
+          InvalidArgument,
+          "a graph takes dense Variables that hold values, without levels of detail");
   return value.tensor();
 }
 
@@ -103,7 +104,8 @@ void BindCallGraph(py::module_& m) {
   m.def("copy_into", [](const Given& to, const Given& from) {
     const Tensor &source = DenseOf(*from), &target = DenseOf(*to);
     ENFORCE(program::Form(source) == program::Form(target) && source.place() == target.place(),
-            InvalidArgument, "the values must have the type, shape and place of those they replace");
+            InvalidArgument,
+            "the values must have the type, shape and place of those they replace");
     if (source.raw_data() != target.raw_data())
       GetDeviceContext(target.place())
           .CopyWithin(const_cast<void*>(target.raw_data()), source.raw_data(), target.bytes());

@@ -62,7 +62,7 @@ struct Forward {
 // Positions come from outside as well: each must lie in its channel.
 inline kernels::Positions PositionsIn(const Tensor& mask, int64_t size) {
   return kernels::Positions(mask.data<int32_t>(), mask.numel(), size, true,
-                            "pooling with an index: Mask");
+                            "pooling with an index", "Mask");
 }
 
 namespace grad {

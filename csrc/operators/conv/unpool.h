@@ -72,7 +72,7 @@ void Define(OpDef& op) {
 
 inline kernels::Positions PositionsIn(const Tensor& indices, int64_t size) {
   return kernels::Positions(indices.data<int32_t>(), indices.numel(), size, false,
-                            "unpool: Indices");
+                            "unpool", "Indices");
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/loop_room.h"
+#include "kernels/simd.h"
 #include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 
