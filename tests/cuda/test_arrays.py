@@ -2,10 +2,10 @@
 
 import contextlib
 
-import cuda_library
 import numpy as np
 import pytest
 
+import cuda_library
 from dygraph import _core, cuda
 
 PLACE = cuda_library.place()
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.skipif(PLACE is None, reason="no CUDA library")
 
 
 def on_host(a):
-    return _core.to_variable(np.asarray(a), _core.CPUPlace())
+    with cuda_library.on(_core.CPUPlace()):
+        return _core.to_variable(np.asarray(a))
 
 
 @contextlib.contextmanager

@@ -2,10 +2,10 @@
 
 import contextlib
 
-import cuda_library
 import numpy as np
 import pytest
 
+import cuda_library
 import dygraph
 from dygraph import _core, cuda
 
@@ -91,7 +91,7 @@ def test_steps_are_those_of_the_host_and_wait_for_nothing(name, dtype):
     with cuda_library.on(PLACE):
         got, waits = train(name, dtype)
     assert waits == 0
-    for want, given in zip(expected, got):
+    for want, given in zip(expected, got, strict=True):
         np.testing.assert_allclose(given, want, rtol=1e-6 if dtype == "float32" else 1e-13)
 
 
@@ -103,7 +103,7 @@ def test_whatever_the_order_of_work(name, setting):
     expected, _ = train(name, "float32")
     with cuda_library.on(PLACE), cuda_library.pretending(**{setting: 1}):
         got, _ = train(name, "float32")
-    for want, given in zip(expected, got):
+    for want, given in zip(expected, got, strict=True):
         np.testing.assert_allclose(given, want, rtol=1e-6)
 
 
@@ -135,7 +135,7 @@ def test_a_rate_on_the_host_reaches_waiting_loops():
                     optimizer.step()
                 optimizer.clear_gradients()
             net_of[str(place)] = [p.numpy() for p in net.parameters()]
-    for want, given in zip(*net_of.values()):
+    for want, given in zip(*net_of.values(), strict=True):
         np.testing.assert_allclose(given, want, rtol=1e-6)
 
 

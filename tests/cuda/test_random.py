@@ -1,9 +1,9 @@
 """Random numbers on a CUDA device are those of the host for equal seeds and streams."""
 
-import cuda_library
 import numpy as np
 import pytest
 
+import cuda_library
 import dygraph
 from dygraph import _core
 

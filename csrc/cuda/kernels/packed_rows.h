@@ -6,6 +6,7 @@
 
 #include "cuda/launch.h"
 #include "kernels/dual.h"
+#include "kernels/parallel.h"
 
 namespace dygraph::kernels {
 
