@@ -29,6 +29,15 @@ void EachRow(int64_t rows, int64_t width, F f) {
   });
 }
 
+// f(row, j) for each j below width in each row; `cost` is that of one.
+template <class V, class F>
+void EachInRows(int64_t rows, int64_t width, F f, int64_t cost) {
+  EachRow<V>(rows, width * cost, [=](int64_t r) {
+    DYGRAPH_IVDEP
+    for (int64_t j = 0; j < width; ++j) f(r, j);
+  });
+}
+
 // x of the step before, or the first state.
 template <class V>
 const V* Before(const Steps& steps, const V* first, const V* x, int64_t width, int64_t step) {

@@ -1,31 +1,15 @@
-// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", 2011). Element i depends only on (seed, stream, i): the same numbers for any thread
-// count and any cut of the work.
+// Counter-based random numbers. Element i depends only on (seed, stream, i): the same numbers for
+// any thread count, any cut of the work and any device.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/math.h"
 #include "kernels/parallel.h"
+#include "kernels/philox_numbers.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels {
-
-// One block: counter and key to four words, in place.
-DYGRAPH_INLINE void Philox4x32(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0,
-                               uint32_t k1) {
-  for (int round = 0; round < 10; ++round) {
-    uint64_t p0 = uint64_t{0xD2511F53} * c0, p1 = uint64_t{0xCD9E8D57} * c2;
-    uint32_t high0 = static_cast<uint32_t>(p0 >> 32), high1 = static_cast<uint32_t>(p1 >> 32);
-    c0 = high1 ^ c1 ^ k0;
-    c1 = static_cast<uint32_t>(p1);
-    c2 = high0 ^ c3 ^ k1;
-    c3 = static_cast<uint32_t>(p0);
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-}
 
 class Philox {
  public:
@@ -51,6 +35,32 @@ class Philox {
   }
   void Normal(double* out, int64_t n, int64_t first = 0) const {
     Fill<32>(out, n, first, NormalDouble{});
+  }
+  // One element of Normal.
+  template <class T>
+  T NormalAt(int64_t i) const {
+    T value;
+    Normal(&value, 1, i);
+    return value;
+  }
+
+  // f(i, element i of Raw) for every i in [0, n), in any order. Bits is uint32_t or uint64_t.
+  template <class Bits, class F>
+  void EachRaw(int64_t n, F f) const {
+    constexpr int64_t kBlock = 2048;
+    const Philox generator = *this;
+    ParallelRows((n + kBlock - 1) / kBlock, kBlock * 8, [=](int64_t begin, int64_t end) {
+      Bits bits[kBlock];
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t first = b * kBlock, count = std::min(kBlock, n - first);
+        generator.Raw(bits, count, first);
+        const Bits* r = bits;
+        Simd([=] {
+          DYGRAPH_IVDEP
+          for (int64_t i = 0; i < count; ++i) f(first + i, r[i]);
+        });
+      }
+    });
   }
 
  private:
@@ -95,37 +105,18 @@ class Philox {
     DYGRAPH_INLINE void operator()(const Words& x, float* out) const {
       for (int p = 0; p < 2; ++p) {
         for (int j = 0; j < kWide; ++j) {
-          // (0, 1], with all 31 bits near 0, where the tail comes from
-          float u =
-              static_cast<float>(static_cast<int32_t>(x.w[2 * p][j] >> 1)) * 0x1p-31f + 0x1p-32f;
-          float radius = Sqrt(-2.0f * Log(u)), s, c;
-          SinCosTurn(ToUnit(x.w[2 * p + 1][j]), &s, &c);
-          out[(2 * p) * kWide + j] = radius * c;
-          out[(2 * p + 1) * kWide + j] = radius * s;
+          ToNormal(x.w[2 * p][j], x.w[2 * p + 1][j], out + (2 * p) * kWide + j,
+                   out + (2 * p + 1) * kWide + j);
         }
       }
     }
   };
   struct NormalDouble {
     DYGRAPH_INLINE void operator()(const Words& x, double* out) const {
-      for (int j = 0; j < kWide; ++j) {
-        double u = ToUnit(Pair(x, 0, j)) + 0x1p-54;
-        double radius = Sqrt(-2.0 * Log(u)), s, c;
-        SinCosTurn(ToUnit(Pair(x, 1, j)), &s, &c);
-        out[j] = radius * c;
-        out[kWide + j] = radius * s;
-      }
+      for (int j = 0; j < kWide; ++j)
+        ToNormal(Pair(x, 0, j), Pair(x, 1, j), out + j, out + kWide + j);
     }
   };
-  DYGRAPH_INLINE static float ToUnit(uint32_t x) {
-    return static_cast<float>(static_cast<int32_t>(x >> 8)) * 0x1p-24f;
-  }
-  // 53 bits as two halves whose conversions every instruction set has; both are exact.
-  DYGRAPH_INLINE static double ToUnit(uint64_t x) {
-    double high = FromBits<double>((x >> 32) | 0x4330000000000000) - 0x1p52;
-    double low = FromBits<double>(((x >> 11) & 0x1FFFFF) | 0x4330000000000000) - 0x1p52;
-    return high * 0x1p-32 + low * 0x1p-53;
-  }
 
   template <int kPerBatch, class T, class Convert>
   void Fill(T* out, int64_t n, int64_t first, Convert convert) const {

@@ -11,6 +11,7 @@ template <class T>
 class Number {
  public:
   explicit Number(const Tensor& t) : value_(static_cast<T>(Item(t))) {}
+  explicit Number(T value) : value_(value) {}
   T operator()() const { return value_; }
 
  private:

@@ -12,6 +12,15 @@ constexpr int64_t kGrain = 32768;  // additions worth a thread, as in kernels/pa
 constexpr int64_t kStep = 16;      // pieces end at whole cache lines of floats
 }  // namespace
 
+LoopQueue::Batch& LoopQueue::BatchOf(const void* kind, Place place, bool last,
+                                     std::unique_ptr<Batch> (*make)(Place)) {
+  for (const Kind& k : batches_) {
+    if (k.kind == kind && k.place == place) return *k.batch;
+  }
+  batches_.push_back({kind, place, last, make(place)});
+  return *batches_.back().batch;
+}
+
 int64_t LoopQueue::work() const {
   int64_t work = 0;
   for (const Loop& loop : loops_) work += loop.n * loop.cost;
@@ -21,7 +30,16 @@ int64_t LoopQueue::work() const {
 void LoopQueue::Run() {
   interrupt::Off all_or_nothing;  // a step of an optimizer
   std::vector<Loop> loops = std::move(loops_);
+  const std::vector<Kind> batches = std::move(batches_);
+  const std::vector<std::shared_ptr<void>> kept = std::move(kept_);
   loops_.clear();
+  batches_.clear();
+  kept_.clear();
+  for (bool last : {false, true}) {
+    for (const Kind& k : batches) {
+      if (k.last == last) k.batch->Run();
+    }
+  }
   int64_t total = 0;
   for (const Loop& loop : loops) total += loop.n * loop.cost;
   int64_t pieces = std::min<int64_t>(NumThreads(), (total + kGrain - 1) / kGrain);

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <vector>
+
+#include "platform/place.h"
 
 namespace dygraph {
 
@@ -29,7 +32,19 @@ class LoopQueue {
     new (loop.body) Body(body);
   }
 
-  int64_t work() const;  // in additions
+  // Loops of one kind that wait for a device.
+  class Batch {
+   public:
+    virtual ~Batch() = default;
+    virtual void Run() = 0;
+  };
+  // The batch of a kind, which has an address of its own, on a device; `make` gives it where there
+  // is none yet. Run() runs those with `last` behind the others.
+  Batch& BatchOf(const void* kind, Place place, bool last, std::unique_ptr<Batch> (*make)(Place));
+  // Stays alive until the loops have run.
+  void Keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
+
+  int64_t work() const;  // in additions of the host
   // Runs what was added; the queue is empty then.
   void Run();
 
@@ -39,7 +54,15 @@ class LoopQueue {
     void (*run)(const void* self, int64_t begin, int64_t end);
     alignas(std::max_align_t) unsigned char body[192];
   };
+  struct Kind {
+    const void* kind;
+    Place place;
+    bool last;
+    std::unique_ptr<Batch> batch;
+  };
   std::vector<Loop> loops_;
+  std::vector<Kind> batches_;
+  std::vector<std::shared_ptr<void>> kept_;
 };
 
 }  // namespace dygraph

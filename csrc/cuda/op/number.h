@@ -16,8 +16,12 @@ class Number {
                 dtype_ == DType::kInt64,
             Type, "a number must be of float32, float64, int32 or int64, got ", dtype_);
   }
+  explicit Number(T value) : dtype_(DType::kUnset), value_(value) {}
+  // What the loop finds at an address of the device.
+  explicit Number(const T* at) : dtype_(DTypeOf<T>::value), at_(at) {}
   DYGRAPH_FN T operator()() const {
     switch (dtype_) {
+      case DType::kUnset: return value_;
       case DType::kFloat32: return static_cast<T>(*static_cast<const float*>(at_));
       case DType::kFloat64: return static_cast<T>(*static_cast<const double*>(at_));
       case DType::kInt32: return static_cast<T>(*static_cast<const int32_t*>(at_));
@@ -27,7 +31,10 @@ class Number {
 
  private:
   DType dtype_;
-  const void* at_;
+  union {
+    const void* at_;
+    T value_;
+  };
 };
 
 }  // namespace dygraph

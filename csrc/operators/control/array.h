@@ -1,11 +1,12 @@
 // What the operators on arrays share.
 #pragma once
 
+#include "kernels/elementwise.h"
 #include "op/op_registry.h"
 #include "operators/arguments.h"
 
 // Kernels that move elements as they are.
-#define REGISTER_MOVING_KERNEL(type, K) REGISTER_CPU_KERNEL(type, K, AllTypes)
+#define REGISTER_MOVING_KERNEL(type, K) REGISTER_KERNELS(type, K, AllTypes)
 
 namespace dygraph::array {
 
@@ -71,6 +72,11 @@ inline const Tensor& Described(InferContext& ctx, int slot) {
 inline Dims OpenRows(Dims dims) {
   if (dims.rank() > 0) dims[0] = -1;
   return dims;
+}
+
+inline void Clear(Tensor* t) {
+  kernels::Fill(static_cast<uint8_t*>(t->mutable_raw_data()), static_cast<int64_t>(t->bytes()),
+                uint8_t{0});
 }
 
 // A call of a backward pass, where a gradient that did not arrive stands for zeros.

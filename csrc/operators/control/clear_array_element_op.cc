@@ -15,7 +15,7 @@ void DefineClearArrayElement(OpDef& op) {
           ">>> F.read_from_array(F.clear_array_element(a, i), i, to_variable([5.0])).tolist()\n"
           "[0.0]")
       .Input(kX, "X", "the array", kTakesArray)
-      .Input(kI, "I", "one integer of at least 0")
+      .Input(kI, "I", "one integer of at least 0", kOnHost)
       .Output(kOut, "Out", "the array without the element")
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;

@@ -24,8 +24,9 @@ template <class T>
 struct LodArrayLengthKernel {
   static void Compute(KernelContext& ctx) {
     const bool written = !ctx.InValue(kX).empty();  // else no block that writes it has run
-    *ctx.Out(kOut).mutable_data<int64_t>() =
+    const int64_t length =
         written ? static_cast<int64_t>(array::ArrayIn(ctx.call(), kX).items.size()) : 0;
+    ctx.device().CopyFromHost(ctx.Out(kOut).mutable_data<int64_t>(), &length, sizeof length);
   }
 };
 

@@ -16,7 +16,7 @@ OpDef& Declare(OpDef& op, const char* example) {
       .Example(example)
       .Input(kX, "X", "what was parted: its LoD, and its shape where something is left out",
              kShapeOnly)
-      .Input(kMask, "Mask", "a bool for each sequence")
+      .Input(kMask, "Mask", "a bool for each sequence", kOnHost)
       .Input(kInTrue, "InTrue", "a sequence for each true of Mask", kDispensable | kMayBeUnwritten)
       .Input(kInFalse, "InFalse", "a sequence for each false of Mask",
              kDispensable | kMayBeUnwritten)

@@ -1,6 +1,5 @@
 #include "operators/control/ranked.h"
 
-#include <cstring>
 #include <sstream>
 
 namespace dygraph::ranked {
@@ -68,28 +67,6 @@ LoDLevels LevelsLike(const Tensor& x, const LoDRankTable& table, const char* slo
           TextOf(table.lod()), ", got ", TextOf(lod),
           ". Make a table of this batch with lod_rank_table()");
   return lod;
-}
-
-Tensor Gather(const std::vector<Piece>& pieces, const Tensor& like, Place place) {
-  int64_t rows = 0;
-  for (const Piece& p : pieces) rows += p.rows.count();
-  Dims dims = like.dims();
-  dims[0] = rows;
-  Tensor out(dims, like.dtype(), place);
-  const size_t row = static_cast<size_t>(Numel(dims, 1, dims.rank())) * SizeOf(like.dtype());
-  char* to = static_cast<char*>(out.mutable_raw_data());
-  if (row == 0) return out;
-  for (const Piece& p : pieces) {
-    const size_t bytes = static_cast<size_t>(p.rows.count()) * row;
-    if (bytes == 0) continue;
-    if (p.from) {
-      std::memcpy(to, static_cast<const char*>(p.from->raw_data()) + p.rows.begin * row, bytes);
-    } else {
-      std::memset(to, 0, bytes);
-    }
-    to += bytes;
-  }
-  return out;
 }
 
 LoDLevels BelowStep(const LoDLevels& lod, const LoDRankTable& table, int64_t step) {

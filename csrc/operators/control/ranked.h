@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "operators/control/array.h"
+#include "operators/gather.h"
 
 namespace dygraph::ranked {
 
 std::string TextOf(const LoDLevels& lod);
 
-// Rows [begin, end) that sequence i of `level` has.
-struct Rows {
-  int64_t begin, end;
-  int64_t count() const { return end - begin; }
-};
+using Rows = RowRange;
+using Piece = RowPiece;
+
+// The rows of sequences [begin, end) of `level`.
 Rows RowsOf(const LoDLevels& lod, size_t level, int64_t begin, int64_t end);
 
 // Appends what lies below sequences [begin, end) of `level`: lengths of the levels from there on.
@@ -27,13 +27,17 @@ LoDLevels NoSequences(size_t levels);
 // its rows. InvalidArgument where its sequences are not those that the table was made of.
 LoDLevels LevelsLike(const Tensor& x, const LoDRankTable& table, const char* slot);
 
-// Row i of the result is a run of rows of one of several tensors.
-struct Piece {
-  const Tensor* from;
-  Rows rows;
-};
 // The pieces one after another, with rows of the size that `like` has.
-Tensor Gather(const std::vector<Piece>& pieces, const Tensor& like, Place place);
+inline Tensor Gather(const std::vector<Piece>& pieces, const Tensor& like, Place place) {
+  int64_t rows = 0;
+  for (const Piece& p : pieces) rows += p.rows.count();
+  Dims dims = like.dims();
+  dims[0] = rows;
+  Tensor out(dims, like.dtype(), place);
+  const size_t row = static_cast<size_t>(Numel(dims, 1, dims.rank())) * SizeOf(like.dtype());
+  if (row > 0) CopyRowPieces(pieces, row, static_cast<char*>(out.mutable_raw_data()));
+  return out;
+}
 
 // Of a step: the levels of detail of its element below the table's, one sequence each for the
 // sequences that are longer than the step.

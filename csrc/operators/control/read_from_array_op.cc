@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "operators/control/array.h"
 
 namespace dygraph {
@@ -16,13 +14,14 @@ void DefineReadFromArray(OpDef& op) {
           ">>> F.read_from_array(F.write_to_array(to_variable([1.0, 2.0]), i), i).tolist()\n"
           "[1.0, 2.0]")
       .Input(kX, "X", "the array", kTakesArray)
-      .Input(kI, "I", "one integer in [0, length)")
+      .Input(kI, "I", "one integer in [0, length)", kOnHost)
       .Input(kXW, "X_W", "its shape", kDispensable | kShapeOnly)
       .Output(kOut, "Out", "shape of the element")
-      .Output(kRest, "Rest",
-              "X without the element, which a program takes out of X itself by that name; where there "
-              "is none, Out then gets nothing",
-              kExtra | kUpdated)
+      .Output(
+          kRest, "Rest",
+          "X without the element, which a program takes out of X itself by that name; where there "
+          "is none, Out then gets nothing",
+          kExtra | kUpdated)
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;
         const Tensor& x = array::Described(ctx, kX);
@@ -65,7 +64,7 @@ struct ReadFromArrayKernel {
   }
   static void Zeros(const Tensor& like, Place place, Tensor* out) {
     out->Allocate(like.dims(), like.dtype(), place);
-    if (out->numel() > 0) std::memset(out->mutable_raw_data(), 0, out->bytes());
+    array::Clear(out);
     out->SetLoD(like.lod_ref());
   }
 };

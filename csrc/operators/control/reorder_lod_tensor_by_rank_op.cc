@@ -110,8 +110,8 @@ struct ReorderLodTensorByRankGradKernel {
 REGISTER_OPERATOR(reorder_lod_tensor_by_rank, DefineReorderLodTensorByRank);
 REGISTER_MOVING_KERNEL(reorder_lod_tensor_by_rank, ReorderLodTensorByRankKernel);
 REGISTER_OPERATOR(reorder_lod_tensor_by_rank_grad, grad::DefineReorderLodTensorByRankGrad);
-REGISTER_CPU_KERNEL(reorder_lod_tensor_by_rank_grad, grad::ReorderLodTensorByRankGradKernel,
-                    float16, bfloat16, float, double);
+REGISTER_KERNELS(reorder_lod_tensor_by_rank_grad, grad::ReorderLodTensorByRankGradKernel, float16,
+                 bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::ranked

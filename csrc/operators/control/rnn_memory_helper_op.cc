@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "op/op_registry.h"
 #include "operators/control/array.h"
 
@@ -69,7 +67,7 @@ struct RnnMemoryHelperGradKernel {
       out.ShareData(*g);
     } else {
       out.AllocateData(ctx.place());
-      if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+      array::Clear(&out);
     }
     out.SetLoD(x.lod_ref());
   }
@@ -79,8 +77,8 @@ struct RnnMemoryHelperGradKernel {
 REGISTER_OPERATOR(rnn_memory_helper, DefineRnnMemoryHelper);
 REGISTER_MOVING_KERNEL(rnn_memory_helper, RnnMemoryHelperKernel);
 REGISTER_OPERATOR(rnn_memory_helper_grad, grad::DefineRnnMemoryHelperGrad);
-REGISTER_CPU_KERNEL(rnn_memory_helper_grad, grad::RnnMemoryHelperGradKernel, float16, bfloat16,
-                    float, double);
+REGISTER_KERNELS(rnn_memory_helper_grad, grad::RnnMemoryHelperGradKernel, float16, bfloat16, float,
+                 double);
 
 }  // namespace
 }  // namespace dygraph

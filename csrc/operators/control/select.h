@@ -1,8 +1,6 @@
 // What select_input and select_output share: one of several values by a number.
 #pragma once
 
-#include <cstring>
-
 #include "operators/control/array.h"
 
 namespace dygraph::select {
@@ -18,7 +16,7 @@ inline int64_t BranchIn(const KernelContext& ctx, int slot, int count, const cha
 
 inline Tensor Zeros(const Tensor& like, Place place) {
   Tensor t(like.dims(), like.dtype(), place);
-  if (t.numel() > 0) std::memset(t.mutable_raw_data(), 0, t.bytes());
+  array::Clear(&t);
   t.SetLoD(like.lod_ref());
   return t;
 }

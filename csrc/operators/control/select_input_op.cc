@@ -40,7 +40,7 @@ void DefineSelectInput(OpDef& op) {
              "one value for each branch; those of branches that were not taken may hold "
              "nothing",
              kDuplicable | kTakesArray | kMayBeUnwritten)
-      .Input(kMask, "Mask", "one integer, the number of the branch")
+      .Input(kMask, "Mask", "one integer, the number of the branch", kOnHost)
       .Output(kOut, "Out", "what X[Mask] is")
       .VarType(InferType)
       .KernelDTypeOf(kMask)
@@ -68,7 +68,7 @@ void DefineSelectInputGrad(OpDef& op) {
   op.Comment("X@GRAD[Mask] = Out@GRAD; the others are zeros in the shapes of X.")
       .Input(kX, "X", "their shapes",
              kDuplicable | kDispensable | kTakesArray | kShapeOnly | kMayBeUnwritten)
-      .Input(kMask, "Mask", "one integer, the number of the branch")
+      .Input(kMask, "Mask", "one integer, the number of the branch", kOnHost)
       .Input(kOutGrad, "Out@GRAD", "shape of Out", kTakesArray)
       .Output(kXGrad, "X@GRAD", "shapes of X", kDuplicable)
       .VarType([](InferContext& ctx) {
@@ -102,9 +102,9 @@ struct SelectInputGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(select_input, DefineSelectInput);
-REGISTER_CPU_KERNEL(select_input, SelectInputKernel, int32_t, int64_t);
+REGISTER_KERNELS(select_input, SelectInputKernel, int32_t, int64_t);
 REGISTER_OPERATOR(select_input_grad, grad::DefineSelectInputGrad);
-REGISTER_CPU_KERNEL(select_input_grad, grad::SelectInputGradKernel, int32_t, int64_t);
+REGISTER_KERNELS(select_input_grad, grad::SelectInputGradKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::select

@@ -15,7 +15,7 @@ void DefineSelectOutput(OpDef& op) {
           ">>> out[1].tolist()\n"
           "[1.0]")
       .Input(kX, "X", "any value", kTakesArray)
-      .Input(kMask, "Mask", "one integer, the number of the branch")
+      .Input(kMask, "Mask", "one integer, the number of the branch", kOnHost)
       .Output(kOut, "Out", "one for each branch", kDuplicable)
       .VarType([](InferContext& ctx) {
         for (int i = 0; !ctx.runtime() && i < ctx.OutputCount(kOut); ++i)
@@ -46,7 +46,7 @@ constexpr int kX = 0, kMask = 1, kOutGrad = 2, kXGrad = 0;
 void DefineSelectOutputGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD[Mask], zeros where that is left out.")
       .Input(kX, "X", "its shape", kTakesArray | kShapeOnly)
-      .Input(kMask, "Mask", "one integer, the number of the branch")
+      .Input(kMask, "Mask", "one integer, the number of the branch", kOnHost)
       .Input(kOutGrad, "Out@GRAD", "shape of X",
              kDuplicable | kDispensable | kTakesArray | kMayBeUnwritten)
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -75,9 +75,9 @@ struct SelectOutputGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(select_output, DefineSelectOutput);
-REGISTER_CPU_KERNEL(select_output, SelectOutputKernel, int32_t, int64_t);
+REGISTER_KERNELS(select_output, SelectOutputKernel, int32_t, int64_t);
 REGISTER_OPERATOR(select_output_grad, grad::DefineSelectOutputGrad);
-REGISTER_CPU_KERNEL(select_output_grad, grad::SelectOutputGradKernel, int32_t, int64_t);
+REGISTER_KERNELS(select_output_grad, grad::SelectOutputGradKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::select

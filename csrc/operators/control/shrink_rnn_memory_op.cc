@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "op/gradient_call.h"
 #include "operators/control/ranked.h"
 
@@ -21,7 +19,7 @@ void DefineShrinkRnnMemory(OpDef& op) {
           "[[5.0]]")
       .Input(kX, "X", "[n, ...], rows in the order of the table")
       .Input(kRankTable, "RankTable", "of lod_rank_table", kTakesTable)
-      .Input(kI, "I", "one integer of at least 0, the step")
+      .Input(kI, "I", "one integer of at least 0, the step", kOnHost)
       .Output(kOut, "Out", "[rows that are left, ...]")
       .VarType([](InferContext& ctx) {
         array::TableIn(ctx.call(), kRankTable);
@@ -87,9 +85,9 @@ struct ShrinkRnnMemoryGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
     Tensor& x = ctx.Out(kXGrad);
-    char* to = static_cast<char*>(x.mutable_raw_data());
-    if (g.numel() > 0) std::memcpy(to, g.raw_data(), g.bytes());
-    if (x.bytes() > g.bytes()) std::memset(to + g.bytes(), 0, x.bytes() - g.bytes());
+    T* to = x.mutable_data<T>();
+    if (g.numel() > 0) ctx.device().CopyWithin(to, g.raw_data(), g.bytes());
+    kernels::Fill(to + g.numel(), x.numel() - g.numel(), T(0));
   }
 };
 }  // namespace grad
@@ -97,8 +95,8 @@ struct ShrinkRnnMemoryGradKernel {
 REGISTER_OPERATOR(shrink_rnn_memory, DefineShrinkRnnMemory);
 REGISTER_MOVING_KERNEL(shrink_rnn_memory, ShrinkRnnMemoryKernel);
 REGISTER_OPERATOR(shrink_rnn_memory_grad, grad::DefineShrinkRnnMemoryGrad);
-REGISTER_CPU_KERNEL(shrink_rnn_memory_grad, grad::ShrinkRnnMemoryGradKernel, float, double, float16,
-                    bfloat16);
+REGISTER_KERNELS(shrink_rnn_memory_grad, grad::ShrinkRnnMemoryGradKernel, float, double, float16,
+                 bfloat16);
 
 }  // namespace
 }  // namespace dygraph

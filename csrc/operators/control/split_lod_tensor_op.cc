@@ -16,7 +16,7 @@ void DefineSplitLodTensor(OpDef& op) {
           ">>> yes.tolist(), no.tolist()\n"
           "([[1.0], [3.0]], [[2.0]])")
       .Input(kX, "X", "rows")
-      .Input(kMask, "Mask", "a bool for each sequence")
+      .Input(kMask, "Mask", "a bool for each sequence", kOnHost)
       .Output(kOutTrue, "OutTrue", "rows of X")
       .Output(kOutFalse, "OutFalse", "rows of X")
       .Attr(&LevelAttrs::level, "level", "the level of detail, 0 the outermost", AtLeast(0))

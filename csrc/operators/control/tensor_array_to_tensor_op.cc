@@ -1,5 +1,7 @@
-#include <cstring>
+#include <numeric>
 
+#include "kernels/join.h"
+#include "kernels/strided_copy.h"
 #include "op/gradient_call.h"
 #include "operators/control/array.h"
 
@@ -115,17 +117,18 @@ struct TensorArrayToTensorKernel {
     const TensorArray& x = array::ArrayIn(ctx.call(), kX);
     const Layout layout = LayoutOf(x, ctx.attrs<Attrs>());
     if (Tensor* out = ctx.OutOrNull(kOut)) {
-      T* to = out->mutable_data<T>();
-      for (int64_t o = 0; o < layout.outer; ++o) {
-        for (size_t i = 0; i < x.items.size(); ++i) {
-          const int64_t n = layout.chunks[i];
-          if (n > 0) std::memcpy(to, x.items[i].data<T>() + o * n, n * sizeof(T));
-          to += n;
-        }
+      kernels::JoinedPieces pieces;
+      int64_t row = 0;
+      for (size_t i = 0; i < x.items.size(); ++i) {
+        pieces.push_back({x.items[i].raw_data(), layout.chunks[i]});
+        row += layout.chunks[i];
       }
+      kernels::JoinRows(pieces, layout.outer, row, out->mutable_data<T>(), sizeof(T));
     }
-    if (Tensor* index = ctx.OutOrNull(kOutIndex))
-      std::copy(layout.sizes.begin(), layout.sizes.end(), index->mutable_data<int32_t>());
+    if (Tensor* index = ctx.OutOrNull(kOutIndex)) {
+      const std::vector<int32_t> sizes(layout.sizes.begin(), layout.sizes.end());
+      ctx.device().CopyFromHost(index->mutable_data<int32_t>(), sizes.data(), index->bytes());
+    }
   }
 };
 
@@ -167,12 +170,11 @@ struct TensorArrayToTensorGradKernel {
       items.back().SetLoD(t.lod_ref());
     }
     const T* from = g.data<T>();
-    for (int64_t o = 0; o < layout.outer; ++o) {
-      for (size_t i = 0; i < items.size(); ++i) {
-        const int64_t n = layout.chunks[i];
-        if (n > 0) std::memcpy(items[i].mutable_data<T>() + o * n, from, n * sizeof(T));
-        from += n;
-      }
+    const int64_t row = std::accumulate(layout.chunks.begin(), layout.chunks.end(), int64_t{0});
+    for (size_t i = 0; i < items.size(); ++i) {
+      const int64_t n = layout.chunks[i];
+      kernels::CopyRows(layout.outer, n, from, row, items[i].mutable_data<T>(), n, sizeof(T));
+      from += n;
     }
     ctx.OutValue(kXGrad) = Value(MakeRef<TensorArray>(std::move(items)));
   }
@@ -182,8 +184,8 @@ struct TensorArrayToTensorGradKernel {
 REGISTER_OPERATOR(tensor_array_to_tensor, DefineTensorArrayToTensor);
 REGISTER_MOVING_KERNEL(tensor_array_to_tensor, TensorArrayToTensorKernel);
 REGISTER_OPERATOR(tensor_array_to_tensor_grad, grad::DefineTensorArrayToTensorGrad);
-REGISTER_CPU_KERNEL(tensor_array_to_tensor_grad, grad::TensorArrayToTensorGradKernel, float16,
-                    bfloat16, float, double);
+REGISTER_KERNELS(tensor_array_to_tensor_grad, grad::TensorArrayToTensorGradKernel, float16,
+                 bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -24,7 +24,7 @@ void DefineWriteToArray(OpDef& op) {
           ">>> len(a), F.read_from_array(a, i).tolist()\n"
           "(2, [1.0, 2.0])")
       .Input(kX, "X", "the element, any shape")
-      .Input(kI, "I", "one integer of at least 0")
+      .Input(kI, "I", "one integer of at least 0", kOnHost)
       .Input(kArray, "Array", "the array before, which stays as it is", kDispensable | kTakesArray)
       .Output(kOut, "Out", "the array", kUpdated)
       .Attr(&WriteToArrayAttrs::add, "add",
@@ -79,7 +79,7 @@ struct WriteToArrayKernel {
     Tensor sum(x.dims(), x.dtype(), ctx.place());
     const Tensor before = to->Plain();
     kernels::Zip(before.data<T>(), x.data<T>(), sum.mutable_data<T>(), x.numel(),
-                 [](T p, T q) { return static_cast<T>(p + q); });
+                 [] DYGRAPH_FN(T p, T q) { return static_cast<T>(p + q); });
     sum.SetLoD(to->lod_ref());
     *to = std::move(sum);
   }

@@ -65,7 +65,7 @@ struct AnchorGeneratorKernel {
 };
 
 REGISTER_OPERATOR(anchor_generator, DefineAnchorGenerator);
-REGISTER_CPU_KERNEL(anchor_generator, AnchorGeneratorKernel, float, double);
+REGISTER_KERNELS(anchor_generator, AnchorGeneratorKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::priors

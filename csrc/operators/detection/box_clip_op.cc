@@ -1,3 +1,5 @@
+#include "kernels/loops.h"
+#include "kernels/table.h"
 #include "operators/detection/boxes.h"
 #include "operators/detection/images.h"
 
@@ -44,17 +46,24 @@ struct BoxClipKernel {
     const int64_t width = Numel(boxes.dims(), 1, boxes.rank());
     const T* from = boxes.data<T>();
     T* to = ctx.Out(kOutput).mutable_data<T>();
-    for (int64_t i = 0; i < count; ++i) {
-      const T* of = info.data<T>() + i * 3;
-      const T bottom = std::round(of[0] / of[2]) - 1, right = std::round(of[1] / of[2]) - 1;
-      for (int64_t at = offsets[i] * width; at < offsets[i + 1] * width; at += 4)
-        Box<T>::At(from + at).Clipped(right, bottom).Write(to + at);
-    }
+    const T* sizes = info.data<T>();
+    std::vector<int64_t> images;  // of each row
+    for (int64_t i = 0; i < count; ++i) images.insert(images.end(), offsets[i + 1] - offsets[i], i);
+    kernels::Table<int64_t> table(images);
+    const int64_t* image = table.data();
+    kernels::ForEach(
+        boxes.numel() / 4,
+        [=] DYGRAPH_FN(int64_t i) {
+          const T* of = sizes + image[i * 4 / width] * 3;
+          const T bottom = std::round(of[0] / of[2]) - 1, right = std::round(of[1] / of[2]) - 1;
+          Box<T>::At(from + i * 4).Clipped(right, bottom).Write(to + i * 4);
+        },
+        16);
   }
 };
 
 REGISTER_OPERATOR(box_clip, DefineBoxClip);
-REGISTER_CPU_KERNEL(box_clip, BoxClipKernel, float, double);
+REGISTER_KERNELS(box_clip, BoxClipKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::boxes

@@ -1,6 +1,6 @@
-#include "kernels/parallel.h"
 #include "op/lod_rule.h"
 #include "operators/detection/boxes.h"
+#include "operators/detection/pairs.h"
 
 namespace dygraph::boxes {
 namespace {
@@ -83,19 +83,18 @@ struct BoxCoderKernel {
     const T *prior = ctx.In(kPriorBox).data<T>(), *target = ctx.In(kTargetBox).data<T>();
     T all[4] = {1, 1, 1, 1};
     for (size_t i = 0; i < a.variance.size(); ++i) all[i] = static_cast<T>(a.variance[i]);
-    const T* variances = var ? var->data<T>() : all;
-    const int64_t stride = var ? 4 : 0;
+    const T* variances = var ? var->data<T>() : nullptr;
     const T unit = a.box_normalized ? T(0) : T(1);
     Tensor& out = ctx.Out(kOutputBox);
     const int64_t n = out.dim(0), m = out.dim(1);
     const bool encodes = Encodes(a), by_row = a.axis == 1;
     T* to = out.mutable_data<T>();
-    kernels::ParallelRows(n, m * 40, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t j = 0; j < m; ++j) {
+    ForEachPair(
+        n, m,
+        [=] DYGRAPH_FN(int64_t i, int64_t j) {
           const int64_t p = encodes || !by_row ? j : i;
           const CenterSize<T> from = CenterSize<T>::Of(Box<T>::At(prior + p * 4), unit);
-          const T* v = variances + p * stride;
+          const T* v = variances ? variances + p * 4 : all;
           T* o = to + (i * m + j) * 4;
           if (encodes) {
             CenterSize<T> to_code = CenterSize<T>::Of(Box<T>::At(target + i * 4), unit);
@@ -106,14 +105,13 @@ struct BoxCoderKernel {
             const T* t = target + (i * m + j) * 4;
             from.Moved({t[0] * v[0], t[1] * v[1], t[2] * v[2], t[3] * v[3]}).Corners(unit).Write(o);
           }
-        }
-      }
-    });
+        },
+        40);
   }
 };
 
 REGISTER_OPERATOR(box_coder, DefineBoxCoder);
-REGISTER_CPU_KERNEL(box_coder, BoxCoderKernel, float, double);
+REGISTER_KERNELS(box_coder, BoxCoderKernel, float, double);
 REGISTER_LOD_RULE(box_coder, RowsOfFirstAxis);
 
 }  // namespace

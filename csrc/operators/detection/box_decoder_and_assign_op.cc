@@ -1,3 +1,4 @@
+#include "kernels/loops.h"
 #include "operators/detection/boxes.h"
 
 namespace dygraph::boxes {
@@ -63,36 +64,39 @@ struct BoxDecoderAndAssignKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor* var = ctx.InOrNull(kPriorBoxVar);
     const T one[4] = {1, 1, 1, 1};
-    const T* v = var ? var->data<T>() : one;
+    const T* variances = var ? var->data<T>() : nullptr;
     const T most = static_cast<T>(ctx.attrs<BoxDecoderAndAssignAttrs>().box_clip);
     const Tensor& scores = ctx.In(kBoxScore);
     const int64_t n = scores.dim(0), classes = scores.dim(1);
     const T *prior = ctx.In(kPriorBox).data<T>(), *target = ctx.In(kTargetBox).data<T>(),
             *score = scores.data<T>();
     Tensor *decoded = ctx.OutOrNull(kDecodeBox), *assigned = ctx.OutOrNull(kOutputAssignBox);
-    for (int64_t i = 0; i < n; ++i) {
-      const Box<T> from = Box<T>::At(prior + i * 4);
-      auto box = [&](int64_t c) {
-        const T* t = target + (i * classes + c) * 4;
-        return CenterSize<T>::Of(from, T(1))
-            .Moved({t[0] * v[0], t[1] * v[1], t[2] * v[2], t[3] * v[3]}, most)
-            .Corners(T(1));
-      };
-      int64_t best = 0;
-      for (int64_t c = 1; c < classes; ++c) {
-        if (score[i * classes + c] > (best ? score[i * classes + best] : T(-1))) best = c;
-      }
-      if (decoded) {
-        for (int64_t c = 0; c < classes; ++c)
-          box(c).Write(decoded->mutable_data<T>() + (i * classes + c) * 4);
-      }
-      if (assigned) (best ? box(best) : from).Write(assigned->mutable_data<T>() + i * 4);
-    }
+    T* all = decoded ? decoded->mutable_data<T>() : nullptr;
+    T* chosen = assigned ? assigned->mutable_data<T>() : nullptr;
+    kernels::ForEach(
+        n,
+        [=] DYGRAPH_FN(int64_t i) {
+          const T* v = variances ? variances : one;
+          const Box<T> from = Box<T>::At(prior + i * 4);
+          auto box = [&](int64_t c) {
+            const T* t = target + (i * classes + c) * 4;
+            return CenterSize<T>::Of(from, T(1))
+                .Moved({t[0] * v[0], t[1] * v[1], t[2] * v[2], t[3] * v[3]}, most)
+                .Corners(T(1));
+          };
+          int64_t best = 0;
+          for (int64_t c = 1; c < classes; ++c) {
+            if (score[i * classes + c] > (best ? score[i * classes + best] : T(-1))) best = c;
+          }
+          for (int64_t c = 0; all && c < classes; ++c) box(c).Write(all + (i * classes + c) * 4);
+          if (chosen) (best ? box(best) : from).Write(chosen + i * 4);
+        },
+        classes * 40);
   }
 };
 
 REGISTER_OPERATOR(box_decoder_and_assign, DefineBoxDecoderAndAssign);
-REGISTER_CPU_KERNEL(box_decoder_and_assign, BoxDecoderAndAssignKernel, float, double);
+REGISTER_KERNELS(box_decoder_and_assign, BoxDecoderAndAssignKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::boxes

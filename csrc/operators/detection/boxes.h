@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/simd.h"
 #include "op/op_registry.h"
 
 namespace dygraph::boxes {
@@ -27,16 +28,18 @@ inline void CheckBoxes(const Dims& d, const char* slot, int rank = 2) {
 template <class T>
 struct Box {
   T x0, y0, x1, y1;
-  static Box At(const T* p) { return {p[0], p[1], p[2], p[3]}; }
-  void Write(T* p) const { p[0] = x0, p[1] = y0, p[2] = x1, p[3] = y1; }
-  T Width(T unit) const { return x1 - x0 + unit; }
-  T Height(T unit) const { return y1 - y0 + unit; }
-  Box operator*(T by) const { return {x0 * by, y0 * by, x1 * by, y1 * by}; }
-  Box operator/(T by) const { return {x0 / by, y0 / by, x1 / by, y1 / by}; }
+  DYGRAPH_INLINE static Box At(const T* p) { return {p[0], p[1], p[2], p[3]}; }
+  DYGRAPH_INLINE void Write(T* p) const { p[0] = x0, p[1] = y0, p[2] = x1, p[3] = y1; }
+  DYGRAPH_INLINE T Width(T unit) const { return x1 - x0 + unit; }
+  DYGRAPH_INLINE T Height(T unit) const { return y1 - y0 + unit; }
+  DYGRAPH_INLINE Box operator*(T by) const { return {x0 * by, y0 * by, x1 * by, y1 * by}; }
+  DYGRAPH_INLINE Box operator/(T by) const { return {x0 / by, y0 / by, x1 / by, y1 / by}; }
   // 0 where a corner is on the wrong side.
-  T Area(T unit) const { return x1 < x0 || y1 < y0 ? T(0) : Width(unit) * Height(unit); }
+  DYGRAPH_INLINE T Area(T unit) const {
+    return x1 < x0 || y1 < y0 ? T(0) : Width(unit) * Height(unit);
+  }
   // Inside [0, right] x [0, bottom].
-  Box Clipped(T right, T bottom) const {
+  DYGRAPH_INLINE Box Clipped(T right, T bottom) const {
     auto in = [](T v, T most) { return std::max(std::min(v, most), T(0)); };
     return {in(x0, right), in(y0, bottom), in(x1, right), in(y1, bottom)};
   }
@@ -44,7 +47,7 @@ struct Box {
 
 // Of the two boxes whose areas are given.
 template <class T>
-inline T Intersection(const Box<T>& a, const Box<T>& b, T unit) {
+DYGRAPH_INLINE T Intersection(const Box<T>& a, const Box<T>& b, T unit) {
   T w = std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + unit;
   T h = std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + unit;
   return std::max(w, T(0)) * std::max(h, T(0));
@@ -52,7 +55,7 @@ inline T Intersection(const Box<T>& a, const Box<T>& b, T unit) {
 
 // Intersection over union; 0 for boxes that do not touch, NaN for two equal ones without area.
 template <class T>
-inline T Overlap(const Box<T>& a, const Box<T>& b, T unit) {
+DYGRAPH_INLINE T Overlap(const Box<T>& a, const Box<T>& b, T unit) {
   if (b.x0 > a.x1 || b.x1 < a.x0 || b.y0 > a.y1 || b.y1 < a.y0) return T(0);
   T both = Intersection(a, b, unit);
   return both / (a.Area(unit) + b.Area(unit) - both);
@@ -61,21 +64,22 @@ inline T Overlap(const Box<T>& a, const Box<T>& b, T unit) {
 template <class T>
 struct CenterSize {
   T x, y, w, h;
-  static CenterSize Of(const Box<T>& b, T unit) {
+  DYGRAPH_INLINE static CenterSize Of(const Box<T>& b, T unit) {
     T w = b.Width(unit), h = b.Height(unit);
     return {b.x0 + w / 2, b.y0 + h / 2, w, h};
   }
-  Box<T> Corners(T unit) const {
+  DYGRAPH_INLINE Box<T> Corners(T unit) const {
     return {x - w / 2, y - h / 2, x + w / 2 - unit, y + h / 2 - unit};
   }
   // The box that `d` (shifts by parts of the size, logarithms of factors of it) makes of this one;
   // the logarithms are `most` at most.
-  CenterSize Moved(const CenterSize& d, T most = std::numeric_limits<T>::infinity()) const {
+  DYGRAPH_INLINE CenterSize Moved(const CenterSize& d,
+                                  T most = std::numeric_limits<T>::infinity()) const {
     return {d.x * w + x, d.y * h + y, std::exp(std::min(d.w, most)) * w,
             std::exp(std::min(d.h, most)) * h};
   }
   // The reverse: what makes `target` of this box.
-  CenterSize To(const CenterSize& target) const {
+  DYGRAPH_INLINE CenterSize To(const CenterSize& target) const {
     return {(target.x - x) / w, (target.y - y) / h, std::log(std::abs(target.w / w)),
             std::log(std::abs(target.h / h))};
   }

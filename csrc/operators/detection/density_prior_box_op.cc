@@ -93,7 +93,7 @@ struct DensityPriorBoxKernel {
 };
 
 REGISTER_OPERATOR(density_prior_box, DefineDensityPriorBox);
-REGISTER_CPU_KERNEL(density_prior_box, DensityPriorBoxKernel, float, double);
+REGISTER_KERNELS(density_prior_box, DensityPriorBoxKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::priors

@@ -1,5 +1,5 @@
-#include "kernels/parallel.h"
 #include "operators/detection/boxes.h"
+#include "operators/detection/pairs.h"
 
 namespace dygraph::boxes {
 namespace {
@@ -40,23 +40,21 @@ struct IouSimilarityKernel {
     const T *a = x.data<T>(), *b = y.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     const T unit = ctx.attrs<IouSimilarityAttrs>().box_normalized ? T(0) : T(1);
-    kernels::ParallelRows(n, m * 16, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const Box<T> one = Box<T>::At(a + i * 4);
-        const T area = one.Width(unit) * one.Height(unit);
-        for (int64_t j = 0; j < m; ++j) {
-          const Box<T> two = Box<T>::At(b + j * 4);
+    ForEachPair(
+        n, m,
+        [=] DYGRAPH_FN(int64_t i, int64_t j) {
+          const Box<T> one = Box<T>::At(a + i * 4), two = Box<T>::At(b + j * 4);
+          const T area = one.Width(unit) * one.Height(unit);
           const T both = Intersection(one, two, unit);
           to[i * m + j] =
               both / (area + two.Width(unit) * two.Height(unit) - both + static_cast<T>(1e-10));
-        }
-      }
-    });
+        },
+        16);
   }
 };
 
 REGISTER_OPERATOR(iou_similarity, DefineIouSimilarity);
-REGISTER_CPU_KERNEL(iou_similarity, IouSimilarityKernel, float, double);
+REGISTER_KERNELS(iou_similarity, IouSimilarityKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::boxes

@@ -1,5 +1,5 @@
-#include "kernels/parallel.h"
 #include "op/op_registry.h"
+#include "operators/detection/pairs.h"
 
 namespace dygraph {
 namespace {
@@ -36,20 +36,19 @@ struct PolygonBoxTransformKernel {
     const T* from = x.data<T>();
     T* to = ctx.Out(kOutput).mutable_data<T>();
     if (x.numel() == 0) return;
-    kernels::ParallelRows(x.dim(0) * channels, height * width, [=](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const bool across = plane % channels % 2 == 0;
-        for (int64_t i = plane * height * width; i < (plane + 1) * height * width; ++i) {
-          const int64_t cell = i % (height * width);
-          to[i] = static_cast<T>(4 * (across ? cell % width : cell / width)) - from[i];
-        }
-      }
-    });
+    const int64_t cells = height * width;
+    boxes::ForEachPair(
+        x.dim(0) * channels, cells,
+        [=] DYGRAPH_FN(int64_t plane, int64_t cell) {
+          const int64_t pixel = plane % channels % 2 == 0 ? cell % width : cell / width;
+          to[plane * cells + cell] = static_cast<T>(4 * pixel) - from[plane * cells + cell];
+        },
+        1);
   }
 };
 
 REGISTER_OPERATOR(polygon_box_transform, DefinePolygonBoxTransform);
-REGISTER_CPU_KERNEL(polygon_box_transform, PolygonBoxTransformKernel, float, double);
+REGISTER_KERNELS(polygon_box_transform, PolygonBoxTransformKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

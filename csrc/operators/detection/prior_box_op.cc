@@ -112,7 +112,7 @@ struct PriorBoxKernel {
 };
 
 REGISTER_OPERATOR(prior_box, DefinePriorBox);
-REGISTER_CPU_KERNEL(prior_box, PriorBoxKernel, float, double);
+REGISTER_KERNELS(prior_box, PriorBoxKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::priors

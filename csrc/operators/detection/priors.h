@@ -1,10 +1,11 @@
 // Boxes at the cells of a feature map, the same ones at each cell, moved to the cell's centre.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
-#include "kernels/parallel.h"
 #include "op/op_registry.h"
+#include "operators/detection/cells.h"
 
 namespace dygraph::priors {
 
@@ -62,14 +63,11 @@ void Fill(KernelContext& ctx, const std::vector<float>& variances, const F& boxe
     if (!out || out->numel() == 0) continue;
     const int64_t width = out->numel() / (rows * columns);  // of the numbers of a cell
     T* to = out->mutable_data<T>();
-    kernels::ParallelRows(rows, columns * width * 4, [&](int64_t begin, int64_t end) {
-      for (int64_t cell = begin * columns; cell < end * columns; ++cell) {
-        T* at = to + cell * width;
-        if (slot == kBoxes) {
-          boxes(cell / columns, cell % columns, at);
-        } else {
-          for (int64_t i = 0; i < width; ++i) at[i] = static_cast<T>(variances[i % 4]);
-        }
+    FillCells(ctx, rows, columns, width, to, [&](int64_t row, int64_t column, T* at) {
+      if (slot == kBoxes) {
+        boxes(row, column, at);
+      } else {
+        for (int64_t i = 0; i < width; ++i) at[i] = static_cast<T>(variances[i % 4]);
       }
     });
   }

@@ -158,7 +158,7 @@ struct PrroiPoolGradKernel {
     Cuts<T> cuts = CutsOf<Along<kSide>, T>(ctx);
     const int64_t size = cuts.channels * cuts.bins_high * cuts.bins_wide;
     std::vector<T> change(static_cast<size_t>(size * cuts.regions()));
-    cuts.Pool(ctx.In(kX).data<T>(), change.data());
+    RegionLoops<T>(cuts).Pool(ctx.In(kX).data<T>(), change.data());
     for (int64_t r = 0; r < cuts.regions(); ++r) {
       const T* from = change.data() + r * size;
       double sum = 0;
@@ -170,8 +170,8 @@ struct PrroiPoolGradKernel {
   static void Compute(KernelContext& ctx) {
     const T* top = ctx.In(kTop).data<T>();
     if (Tensor* dx = ctx.OutOrNull(kXGrad)) {
-      std::fill_n(dx->mutable_data<T>(), dx->numel(), T(0));
-      CutsOf<Precise, T>(ctx).Spread(top, dx->mutable_data<T>());
+      const Cuts<T> cuts = CutsOf<Precise, T>(ctx);
+      RegionLoops<T>(cuts).Spread(top, dx->mutable_data<T>(), dx->numel());
     }
     if (Tensor* rois = ctx.OutOrNull(kROIsGrad)) {
       T* to = rois->mutable_data<T>();

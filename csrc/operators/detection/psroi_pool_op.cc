@@ -56,11 +56,12 @@ void DefinePsroiPool(OpDef& op) {
       .Input(kX, "X", "[N, output_channels * pooled_height * pooled_width, H, W]")
       .Input(kROIs, "ROIs",
              "[regions, 4], corners (x1, y1, x2, y2) that are rounded to pixels; a level of detail "
-             "says which image each lies in")
+             "says which image each lies in",
+             kOnHost)
       .Input(ByPosition::kCounts, "RoisNum",
              "[N] integers, how many regions each image has, in "
              "place of the level of detail",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "[regions, output_channels, pooled_height, pooled_width]")
       .Attr(&PsroiPoolAttrs::output_channels, "output_channels", "channels of Out", AtLeast(1))
       .Attr(&PsroiPoolAttrs::spatial_scale, "spatial_scale", "pixels of X for a unit of ROIs",
@@ -84,9 +85,9 @@ using PsroiPoolGradKernel = SpreadKernel<ByPosition, T>;
 
 REGISTER_OPERATOR(psroi_pool, DefinePsroiPool);
 REGISTER_LOD_RULE(psroi_pool, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(psroi_pool, PsroiPoolKernel, float, double);
+REGISTER_KERNELS(psroi_pool, PsroiPoolKernel, float, double);
 REGISTER_OPERATOR(psroi_pool_grad, DefineSpread<ByPosition>);
-REGISTER_CPU_KERNEL(psroi_pool_grad, PsroiPoolGradKernel, float, double);
+REGISTER_KERNELS(psroi_pool_grad, PsroiPoolGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::rois

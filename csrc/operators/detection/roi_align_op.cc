@@ -75,12 +75,14 @@ void DefineRoiAlign(OpDef& op) {
       .Input(
           kROIs, "ROIs",
           "[regions, 4], corners (x1, y1, x2, y2) of the images before they were scaled; a level "
-          "of detail says which image each lies in")
+          "of detail says which image each lies in",
+          kOnHost)
       .Input(Align::kCounts, "RoisNum",
              "[N] integers, how many regions each image has, in place "
              "of the level of detail",
-             kDispensable)
-      .Input(Align::kOffsets, "RoisLod", "[N + 1] integers, its offsets as a tensor", kDispensable)
+             kDispensable | kOnHost)
+      .Input(Align::kOffsets, "RoisLod", "[N + 1] integers, its offsets as a tensor",
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "[regions, C, pooled_height, pooled_width]")
       .Attr(&RoiAlignAttrs::spatial_scale, "spatial_scale", "pixels of X for a unit of ROIs",
             Scale())
@@ -109,9 +111,9 @@ using RoiAlignGradKernel = SpreadKernel<Align, T>;
 
 REGISTER_OPERATOR(roi_align, DefineRoiAlign);
 REGISTER_LOD_RULE(roi_align, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(roi_align, RoiAlignKernel, float, double);
+REGISTER_KERNELS(roi_align, RoiAlignKernel, float, double);
 REGISTER_OPERATOR(roi_align_grad, DefineSpread<Align>);
-REGISTER_CPU_KERNEL(roi_align_grad, RoiAlignGradKernel, float, double);
+REGISTER_KERNELS(roi_align_grad, RoiAlignGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::rois

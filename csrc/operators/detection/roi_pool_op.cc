@@ -1,4 +1,6 @@
-#include "kernels/parallel.h"
+#include "kernels/table.h"
+#include "operators/detection/argmax_loops.h"
+#include "operators/detection/pairs.h"
 #include "operators/detection/rois.h"
 
 namespace dygraph::rois {
@@ -36,11 +38,13 @@ void DefineRoiPool(OpDef& op) {
       .Input(kX, "X", "[N, C, H, W]")
       .Input(kROIs, "ROIs",
              "[regions, 4], corners (x1, y1, x2, y2); a level of detail says which image each lies "
-             "in")
+             "in",
+             kOnHost)
       .Input(kCounts, "RoisNum",
              "[N] integers, how many regions each image has, in place of the level of detail",
-             kDispensable)
-      .Input(kOffsets, "RoisLod", "[N + 1] integers, its offsets as a tensor", kDispensable)
+             kDispensable | kOnHost)
+      .Input(kOffsets, "RoisLod", "[N + 1] integers, its offsets as a tensor",
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "[regions, C, pooled_height, pooled_width]")
       .Output(kArgmax, "Argmax", "int64, shape of Out", kIntermediate)
       .Attr(&RoiPoolAttrs::spatial_scale, "spatial_scale", "pixels of X for a unit of ROIs",
@@ -96,61 +100,46 @@ struct RoiPoolKernel {
     T* out = ctx.Out(kOut).mutable_data<T>();
     Tensor* argmax = ctx.OutOrNull(kArgmax);
     int64_t* where = argmax ? argmax->mutable_data<int64_t>() : nullptr;
-    kernels::ParallelRows(
-        rois.dim(0), channels * (plane / 4 + bins * 8), [&](int64_t first, int64_t last) {
-          for (int64_t k = first * bins; k < last * bins; ++k) {
-            const int64_t r = k / bins, bin = k % bins;
-            const Window w =
-                WindowOf(a, box + r * 4, x.dims(), bin / a.pooled_width, bin % a.pooled_width);
-            for (int64_t c = 0; c < channels; ++c) {
-              const T* values = from + (images[r] * channels + c) * plane;
-              int64_t best = -1;
-              for (int64_t y = w.y0; y < w.y1; ++y) {
-                for (int64_t at = y * width + w.x0; at < y * width + w.x1; ++at) {
-                  // The first of equals; a NaN is the greatest.
-                  if (best < 0 || values[at] > values[best] ||
-                      (std::isnan(values[at]) && !std::isnan(values[best])))
-                    best = at;
-                }
-              }
-              const int64_t to = (r * channels + c) * bins + bin;
-              out[to] = best < 0 ? T(0) : values[best];
-              if (where) where[to] = best;
+    std::vector<Window> windows;  // of each bin
+    for (int64_t k = 0; k < rois.dim(0) * bins; ++k) {
+      const int64_t bin = k % bins;
+      windows.push_back(
+          WindowOf(a, box + k / bins * 4, x.dims(), bin / a.pooled_width, bin % a.pooled_width));
+    }
+    kernels::Table<Window> window_table(windows);
+    kernels::Table<int64_t> image_table(images);
+    const Window* window = window_table.data();
+    const int64_t* image = image_table.data();
+    boxes::ForEachPair(
+        rois.dim(0) * bins, channels,
+        [=] DYGRAPH_FN(int64_t k, int64_t c) {
+          const int64_t r = k / bins, bin = k % bins;
+          const Window w = window[k];
+          const T* values = from + (image[r] * channels + c) * plane;
+          int64_t best = -1;
+          for (int64_t y = w.y0; y < w.y1; ++y) {
+            for (int64_t at = y * width + w.x0; at < y * width + w.x1; ++at) {
+              // The first of equals; a NaN is the greatest.
+              if (best < 0 || values[at] > values[best] ||
+                  (values[at] != values[at] && values[best] == values[best]))
+                best = at;
             }
           }
-        });
+          const int64_t to = (r * channels + c) * bins + bin;
+          out[to] = best < 0 ? T(0) : values[best];
+          if (where) where[to] = best;
+        },
+        plane / (4 * std::max<int64_t>(bins, 1)) + 8);
   }
 };
 
 namespace grad {
 constexpr int kArgmax = 4, kTop = 5, kXGrad = 0;
 
-void CheckArgmax(const Tensor& argmax, int64_t plane) {
-  const int64_t* at = argmax.data<int64_t>();
-  for (int64_t i = 0; i < argmax.numel(); ++i) {
-    ENFORCE(at[i] >= -1 && at[i] < plane, OutOfRange, "Argmax must hold pixels in [-1, ", plane,
-            "), got ", at[i]);
-  }
-}
-
-// Calls f(position in Out, position in X) for every bin with a pixel, channel by channel.
-template <class F>
-void ForPixels(const KernelContext& ctx, const Dims& x, const F& f) {
+// What Argmax says, for images of the shape x.
+Taken TakenIn(const KernelContext& ctx, const Dims& x, const std::vector<int64_t>& images) {
   const Tensor& argmax = ctx.In(kArgmax);
-  const std::vector<int64_t> images = Images(ctx, kROIs, kCounts, kOffsets, x[0]);
-  const int64_t channels = x[1], plane = x[2] * x[3];
-  const int64_t bins = argmax.dim(2) * argmax.dim(3), regions = argmax.dim(0);
-  CheckArgmax(argmax, plane);
-  const int64_t* at = argmax.data<int64_t>();
-  kernels::ParallelRows(channels, regions * bins * 4, [&](int64_t first, int64_t last) {
-    for (int64_t c = first; c < last; ++c) {
-      for (int64_t r = 0; r < regions; ++r) {
-        for (int64_t k = (r * channels + c) * bins; k < (r * channels + c + 1) * bins; ++k) {
-          if (at[k] >= 0) f(k, (images[r] * channels + c) * plane + at[k]);
-        }
-      }
-    }
-  });
+  return {argmax.data<int64_t>(), images, x[1], argmax.dim(2) * argmax.dim(3), x[2] * x[3]};
 }
 
 // Argmax must be of the regions and the channels of X.
@@ -165,9 +154,9 @@ void CheckArgmaxShape(const InferContext& ctx) {
 
 OpDef& AddInputs(OpDef& op, int x_flags) {
   return op.Input(kX, "X", "as of the forward call", x_flags)
-      .Input(kROIs, "ROIs", "as of the forward call")
-      .Input(kCounts, "RoisNum", "as of the forward call", kDispensable)
-      .Input(kOffsets, "RoisLod", "as of the forward call", kDispensable)
+      .Input(kROIs, "ROIs", "as of the forward call", kOnHost)
+      .Input(kCounts, "RoisNum", "as of the forward call", kDispensable | kOnHost)
+      .Input(kOffsets, "RoisLod", "as of the forward call", kDispensable | kOnHost)
       .Input(kArgmax, "Argmax", "as of the forward call")
       .Input(kTop, "Out@GRAD", "shape of Out");
 }
@@ -195,10 +184,9 @@ template <class T>
 struct RoiPoolGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
-    T* dx = out.mutable_data<T>();
-    std::fill_n(dx, out.numel(), T(0));
-    const T* top = ctx.In(kTop).data<T>();
-    ForPixels(ctx, out.dims(), [=](int64_t k, int64_t at) { dx[at] += top[k]; });
+    const std::vector<int64_t> images = Images(ctx, kROIs, kCounts, kOffsets, out.dim(0));
+    SpreadTaken(TakenIn(ctx, out.dims(), images), ctx.In(kTop).data<T>(), out.mutable_data<T>(),
+                out.numel());
   }
 };
 }  // namespace grad
@@ -209,9 +197,9 @@ constexpr int kArgmax = grad::kArgmax, kResult = 0;
 void DefineRoiPoolGradGrad(OpDef& op) {
   op.Comment("The pixels of V that Argmax names, 0 for bins without one.")
       .Input(kX, "X@GRAD@GRAD", "V, shape of X")
-      .Input(kROIs, "ROIs", "as of the forward call")
-      .Input(kCounts, "RoisNum", "as of the forward call", kDispensable)
-      .Input(kOffsets, "RoisLod", "as of the forward call", kDispensable)
+      .Input(kROIs, "ROIs", "as of the forward call", kOnHost)
+      .Input(kCounts, "RoisNum", "as of the forward call", kDispensable | kOnHost)
+      .Input(kOffsets, "RoisLod", "as of the forward call", kDispensable | kOnHost)
       .Input(kArgmax, "Argmax", "as of the forward call")
       .Output(kResult, "Out@GRAD@GRAD", "shape of Out")
       .MixedDTypes()
@@ -232,21 +220,20 @@ template <class T>
 struct RoiPoolGradGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kResult);
-    T* to = out.mutable_data<T>();
-    std::fill_n(to, out.numel(), T(0));
-    const T* v = ctx.In(kX).data<T>();
-    grad::ForPixels(ctx, ctx.In(kX).dims(), [=](int64_t k, int64_t at) { to[k] = v[at]; });
+    const Tensor& v = ctx.In(kX);
+    const std::vector<int64_t> images = Images(ctx, kROIs, kCounts, kOffsets, v.dim(0));
+    PickTaken(grad::TakenIn(ctx, v.dims(), images), v.data<T>(), out.mutable_data<T>());
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(roi_pool, DefineRoiPool);
 REGISTER_LOD_RULE(roi_pool, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(roi_pool, RoiPoolKernel, float, double);
+REGISTER_KERNELS(roi_pool, RoiPoolKernel, float, double);
 REGISTER_OPERATOR(roi_pool_grad, grad::DefineRoiPoolGrad);
-REGISTER_CPU_KERNEL(roi_pool_grad, grad::RoiPoolGradKernel, float, double);
+REGISTER_KERNELS(roi_pool_grad, grad::RoiPoolGradKernel, float, double);
 REGISTER_OPERATOR(roi_pool_grad_grad, grad_grad::DefineRoiPoolGradGrad);
-REGISTER_CPU_KERNEL(roi_pool_grad_grad, grad_grad::RoiPoolGradGradKernel, float, double);
+REGISTER_KERNELS(roi_pool_grad_grad, grad_grad::RoiPoolGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::rois

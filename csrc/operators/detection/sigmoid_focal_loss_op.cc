@@ -1,8 +1,10 @@
 #include <cmath>
 
-#include "kernels/parallel.h"
+#include "kernels/elementwise.h"
+#include "kernels/table.h"
 #include "op/gradient_call.h"
 #include "operators/arguments.h"
+#include "operators/detection/pairs.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {
@@ -36,8 +38,8 @@ void DefineSigmoidFocalLoss(OpDef& op) {
           ">>> (loss / np.log(2)).numpy().round(4).tolist()\n"
           "[[0.0625, 0.1875]]")
       .Input(kX, "X", "scores [rows, classes]")
-      .Input(kLabel, "Label", "[rows, 1] int32 in [-1, classes]: 0 background, -1 ignored")
-      .Input(kFgNum, "FgNum", "[1] int32, the number of rows with an object")
+      .Input(kLabel, "Label", "[rows, 1] int32 in [-1, classes]: 0 background, -1 ignored", kOnHost)
+      .Input(kFgNum, "FgNum", "[1] int32, the number of rows with an object", kOnHost)
       .Output(kOut, "Out", "shape of X")
       .Attr(&SigmoidFocalLossAttrs::gamma, "gamma", "how much the sure ones are turned down",
             AtLeast(0))
@@ -54,7 +56,7 @@ void DefineSigmoidFocalLoss(OpDef& op) {
 
 // Calls f(position, whether its class is the true one, weight) but for ignored rows.
 template <class T, class F>
-void ForScores(const KernelContext& ctx, const F& f) {
+void ForScores(const KernelContext& ctx, F f) {
   const auto& a = ctx.attrs<SigmoidFocalLossAttrs>();
   const Tensor& x = ctx.In(kX);
   const int64_t rows = x.dim(0), classes = x.dim(1);
@@ -65,20 +67,21 @@ void ForScores(const KernelContext& ctx, const F& f) {
   }
   const T count = static_cast<T>(std::max<int64_t>(Integers(ctx.In(kFgNum), "FgNum")[0], 1));
   const T on = static_cast<T>(a.alpha) / count, off = (T(1) - static_cast<T>(a.alpha)) / count;
-  kernels::ParallelRows(rows, classes * 20, [&](int64_t first, int64_t last) {
-    for (int64_t r = first; r < last; ++r) {
-      if (labels[r] < 0) continue;
-      for (int64_t c = 0; c < classes; ++c) {
-        const bool is = labels[r] == c + 1;
+  kernels::Table<int64_t> table(labels);
+  const int64_t* of = table.data();
+  boxes::ForEachPair(
+      rows, classes,
+      [=] DYGRAPH_FN(int64_t r, int64_t c) {
+        if (of[r] < 0) return;
+        const bool is = of[r] == c + 1;
         f(r * classes + c, is, is ? on : off);
-      }
-    }
-  });
+      },
+      20);
 }
 
 // log(sigmoid(x))
 template <class T>
-T LogSigmoid(T x) {
+DYGRAPH_INLINE T LogSigmoid(T x) {
   return (x < T(0) ? x : T(0)) - std::log1p(std::exp(-std::abs(x)));
 }
 
@@ -89,8 +92,8 @@ struct SigmoidFocalLossKernel {
             gamma = static_cast<T>(ctx.attrs<SigmoidFocalLossAttrs>().gamma);
     Tensor& out = ctx.Out(kOut);
     T* to = out.mutable_data<T>();
-    std::fill_n(to, out.numel(), T(0));
-    ForScores<T>(ctx, [=](int64_t at, bool is, T weight) {
+    kernels::Fill(to, out.numel(), T(0));
+    ForScores<T>(ctx, [=] DYGRAPH_FN(int64_t at, bool is, T weight) {
       const T score = is ? x[at] : -x[at];  // of being right
       to[at] = -weight * std::exp(gamma * LogSigmoid(-score)) * LogSigmoid(score);
     });
@@ -105,8 +108,8 @@ void DefineSigmoidFocalLossGrad(OpDef& op) {
         "X@GRAD = Out@GRAD * weight * (1 - q)^gamma (gamma q log(q) - (1 - q)), q the probability "
         "of being right, with the other sign where the class is not the true one.")
       .Input(kX, "X", "as of the forward call")
-      .Input(kLabel, "Label", "as of the forward call")
-      .Input(kFgNum, "FgNum", "as of the forward call")
+      .Input(kLabel, "Label", "as of the forward call", kOnHost)
+      .Input(kFgNum, "FgNum", "as of the forward call", kOnHost)
       .Input(kTop, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("sigmoid_focal_loss")
@@ -126,8 +129,8 @@ struct SigmoidFocalLossGradKernel {
             gamma = static_cast<T>(ctx.attrs<SigmoidFocalLossAttrs>().gamma);
     Tensor& out = ctx.Out(kXGrad);
     T* to = out.mutable_data<T>();
-    std::fill_n(to, out.numel(), T(0));
-    ForScores<T>(ctx, [=](int64_t at, bool is, T weight) {
+    kernels::Fill(to, out.numel(), T(0));
+    ForScores<T>(ctx, [=] DYGRAPH_FN(int64_t at, bool is, T weight) {
       const T score = is ? x[at] : -x[at], log_q = LogSigmoid(score), log_not = LogSigmoid(-score);
       const T slope =
           std::exp(gamma * log_not) * (gamma * std::exp(log_q) * log_q - std::exp(log_not));
@@ -173,8 +176,8 @@ struct SigmoidFocalLossThird {
 void DefineSigmoidFocalLossGradGrad(OpDef& op) {
   op.Comment("What sigmoid_focal_loss_grad gives X and Out@GRAD for V.")
       .Input(kX, "X", "as of the forward call")
-      .Input(kLabel, "Label", "as of the forward call")
-      .Input(kFgNum, "FgNum", "as of the forward call")
+      .Input(kLabel, "Label", "as of the forward call", kOnHost)
+      .Input(kFgNum, "FgNum", "as of the forward call", kOnHost)
       .Input(kTop, "Out@GRAD", "shape of Out")
       .Input(kV, "X@GRAD@GRAD", "V, shape of X")
       .Output(kXResult, "X@GRAD", "shape of X")
@@ -196,9 +199,9 @@ using SigmoidFocalLossGradGradKernel = higher::SecondKernel<SigmoidFocalLossThir
 using grad_grad::SigmoidFocalLossThird;
 
 REGISTER_OPERATOR(sigmoid_focal_loss, DefineSigmoidFocalLoss);
-REGISTER_CPU_KERNEL(sigmoid_focal_loss, SigmoidFocalLossKernel, float, double);
+REGISTER_KERNELS(sigmoid_focal_loss, SigmoidFocalLossKernel, float, double);
 REGISTER_OPERATOR(sigmoid_focal_loss_grad, grad::DefineSigmoidFocalLossGrad);
-REGISTER_CPU_KERNEL(sigmoid_focal_loss_grad, grad::SigmoidFocalLossGradKernel, float, double);
+REGISTER_KERNELS(sigmoid_focal_loss_grad, grad::SigmoidFocalLossGradKernel, float, double);
 REGISTER_OPERATOR(sigmoid_focal_loss_grad_grad, grad_grad::DefineSigmoidFocalLossGradGrad);
 REGISTER_CPU_KERNEL(sigmoid_focal_loss_grad_grad, grad_grad::SigmoidFocalLossGradGradKernel, float,
                     double);

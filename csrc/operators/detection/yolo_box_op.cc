@@ -1,3 +1,6 @@
+#include "kernels/elementwise.h"
+#include "kernels/table.h"
+#include "operators/detection/pairs.h"
 #include "operators/detection/yolo.h"
 
 namespace dygraph::yolo {
@@ -46,7 +49,7 @@ void DefineYoloBox(OpDef& op) {
       .Input(kX, "X",
              "[N, A * (5 + class_num), H, W]: tx, ty, tw, th, to and the classes for each of A "
              "anchors; with iou_aware A channels of overlaps before them")
-      .Input(kImgSize, "ImgSize", "[N, 2] int32, height and width of each image")
+      .Input(kImgSize, "ImgSize", "[N, 2] int32, height and width of each image", kOnHost)
       .Output(kBoxes, "Boxes", "[N, A * H * W, 4], corners in pixels of the images")
       .Output(kScores, "Scores", "[N, A * H * W, class_num]")
       .Attr(&YoloBoxAttrs::anchors, "anchors", "width and height of each anchor, in pixels",
@@ -79,56 +82,58 @@ struct YoloBoxKernel {
     Tensor *boxes = ctx.OutOrNull(kBoxes), *scores = ctx.OutOrNull(kScores);
     T* box = boxes ? boxes->mutable_data<T>() : nullptr;
     T* score = scores ? scores->mutable_data<T>() : nullptr;
-    if (boxes) std::fill_n(box, boxes->numel(), T(0));
-    if (scores) std::fill_n(score, scores->numel(), T(0));
+    if (box) kernels::Fill(box, boxes->numel(), T(0));
+    if (score) kernels::Fill(score, scores->numel(), T(0));
     const T *from = x.data<T>(), scale = static_cast<T>(a.scale_x_y);
     const T shift = (scale - T(1)) / T(2), threshold = static_cast<T>(a.conf_thresh);
     const T factor = static_cast<T>(a.iou_aware_factor);
-    kernels::ParallelRows(
-        x.dim(0) * anchors, cells * entries * 8, [&](int64_t first, int64_t last) {
-          for (int64_t row = first; row < last; ++row) {
-            const int64_t n = row / anchors, anchor = row % anchors;
-            const T* overlaps = from + n * x.dim(1) * cells;
-            const T* at = overlaps + ((a.iou_aware ? anchors : 0) + anchor * entries) * cells;
-            const T high = static_cast<T>(sizes[n * 2]), wide = static_cast<T>(sizes[n * 2 + 1]);
-            for (int64_t k = 0; k < cells; ++k) {
-              T sure = kernels::Sigmoid(at[4 * cells + k]);
-              if (a.iou_aware)
-                sure = std::pow(sure, T(1) - factor) *
-                       std::pow(kernels::Sigmoid(overlaps[anchor * cells + k]), factor);
-              if (sure < threshold) continue;
-              const int64_t to = row * cells + k;
-              if (box) {
-                const T down = static_cast<T>(k / w), across = static_cast<T>(k % w);
-                const T cx =
-                    (across + kernels::Sigmoid(at[k]) * scale - shift) * wide / static_cast<T>(w);
-                const T cy = (down + kernels::Sigmoid(at[cells + k]) * scale - shift) * high /
-                             static_cast<T>(h);
-                const T ratio = static_cast<T>(a.downsample_ratio);
-                const T bw = std::exp(at[2 * cells + k]) * static_cast<T>(a.anchors[anchor * 2]) *
-                             wide / (ratio * static_cast<T>(w));
-                const T bh = std::exp(at[3 * cells + k]) *
-                             static_cast<T>(a.anchors[anchor * 2 + 1]) * high /
-                             (ratio * static_cast<T>(h));
-                T corners[4] = {cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2};
-                if (a.clip_bbox) {
-                  corners[0] = corners[0] < T(0) ? T(0) : corners[0];
-                  corners[1] = corners[1] < T(0) ? T(0) : corners[1];
-                  corners[2] = corners[2] > wide - T(1) ? wide - T(1) : corners[2];
-                  corners[3] = corners[3] > high - T(1) ? high - T(1) : corners[3];
-                }
-                std::copy_n(corners, 4, box + to * 4);
-              }
-              for (int64_t c = 0; score && c < classes; ++c)
-                score[to * classes + c] = sure * kernels::Sigmoid(at[(5 + c) * cells + k]);
+    kernels::Table<int64_t> size_table(sizes);
+    kernels::Table<int32_t> anchor_table(a.anchors);
+    const int64_t *size = size_table.data(), channels = x.dim(1);
+    const int32_t* side = anchor_table.data();
+    const bool aware = a.iou_aware, clips = a.clip_bbox;
+    const T ratio = static_cast<T>(a.downsample_ratio);
+    dygraph::boxes::ForEachPair(
+        x.dim(0) * anchors, cells,
+        [=] DYGRAPH_FN(int64_t row, int64_t k) {
+          const int64_t n = row / anchors, anchor = row % anchors;
+          const T* overlaps = from + n * channels * cells;
+          const T* at = overlaps + ((aware ? anchors : 0) + anchor * entries) * cells;
+          const T high = static_cast<T>(size[n * 2]), wide = static_cast<T>(size[n * 2 + 1]);
+          T sure = kernels::Sigmoid(at[4 * cells + k]);
+          if (aware)
+            sure = std::pow(sure, T(1) - factor) *
+                   std::pow(kernels::Sigmoid(overlaps[anchor * cells + k]), factor);
+          if (sure < threshold) return;
+          const int64_t to = row * cells + k;
+          if (box) {
+            const T down = static_cast<T>(k / w), across = static_cast<T>(k % w);
+            const T cx =
+                (across + kernels::Sigmoid(at[k]) * scale - shift) * wide / static_cast<T>(w);
+            const T cy =
+                (down + kernels::Sigmoid(at[cells + k]) * scale - shift) * high / static_cast<T>(h);
+            const T bw = std::exp(at[2 * cells + k]) * static_cast<T>(side[anchor * 2]) * wide /
+                         (ratio * static_cast<T>(w));
+            const T bh = std::exp(at[3 * cells + k]) * static_cast<T>(side[anchor * 2 + 1]) * high /
+                         (ratio * static_cast<T>(h));
+            T corners[4] = {cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2};
+            if (clips) {
+              corners[0] = corners[0] < T(0) ? T(0) : corners[0];
+              corners[1] = corners[1] < T(0) ? T(0) : corners[1];
+              corners[2] = corners[2] > wide - T(1) ? wide - T(1) : corners[2];
+              corners[3] = corners[3] > high - T(1) ? high - T(1) : corners[3];
             }
+            for (int i = 0; i < 4; ++i) box[to * 4 + i] = corners[i];
           }
-        });
+          for (int64_t c = 0; score && c < classes; ++c)
+            score[to * classes + c] = sure * kernels::Sigmoid(at[(5 + c) * cells + k]);
+        },
+        entries * 8);
   }
 };
 
 REGISTER_OPERATOR(yolo_box, DefineYoloBox);
-REGISTER_CPU_KERNEL(yolo_box, YoloBoxKernel, float, double);
+REGISTER_KERNELS(yolo_box, YoloBoxKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::yolo

@@ -25,7 +25,7 @@ struct DeleteVarKernel {
 };
 
 REGISTER_OPERATOR(delete_var, DefineDeleteVar);
-REGISTER_CPU_KERNEL(delete_var, DeleteVarKernel, AllTypes);
+REGISTER_KERNELS(delete_var, DeleteVarKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph

@@ -34,7 +34,7 @@ struct GetTensorFromSelectedRowsKernel {
 };
 
 REGISTER_OPERATOR(get_tensor_from_selected_rows, DefineGetTensorFromSelectedRows);
-REGISTER_CPU_KERNEL(get_tensor_from_selected_rows, GetTensorFromSelectedRowsKernel, float, double,
+REGISTER_KERNELS(get_tensor_from_selected_rows, GetTensorFromSelectedRowsKernel, float, double,
                     int32_t, int64_t);
 
 }  // namespace

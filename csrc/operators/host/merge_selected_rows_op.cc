@@ -1,3 +1,4 @@
+#include "operators/host/merge_rows.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -24,11 +25,13 @@ void DefineMergeSelectedRows(OpDef& op) {
 
 template <class T>
 struct MergeSelectedRowsKernel {
-  static void Compute(KernelContext& ctx) { ctx.OutValue(kOut).SetRows(ctx.InRows(kX).Merged()); }
+  static void Compute(KernelContext& ctx) {
+    ctx.OutValue(kOut).SetRows(selected_rows::Merge<T>(ctx.InRows(kX)));
+  }
 };
 
 REGISTER_OPERATOR(merge_selected_rows, DefineMergeSelectedRows);
-REGISTER_CPU_KERNEL(merge_selected_rows, MergeSelectedRowsKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(merge_selected_rows, MergeSelectedRowsKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,4 @@
-#include <cstring>
-
+#include "operators/gather.h"
 #include "operators/selected_rows.h"
 
 namespace dygraph {
@@ -69,22 +68,20 @@ struct SplitSelectedRowsKernel {
     Dims dims = x.value().dims();
     int64_t count = static_cast<int64_t>(x.rows().size());
     size_t row_bytes = count == 0 ? 0 : x.value().bytes() / count;
-    const char* from = static_cast<const char*>(x.value().raw_data());
     int64_t start = 0;
     for (size_t s = 0; s < sections.size(); start += sections[s++]) {
       if (!ctx.HasOutput(kOut, static_cast<int>(s))) continue;
-      std::vector<int64_t> rows, source;
+      std::vector<int64_t> rows;
+      std::vector<RowPiece> pieces;
       for (int64_t i = 0; i < count; ++i) {
         int64_t row = x.rows()[i] - start;
         if (row < 0 || row >= sections[s]) continue;
         rows.push_back(row);
-        source.push_back(i);
+        pieces.push_back({&x.value(), {i, i + 1}});
       }
       dims[0] = static_cast<int64_t>(rows.size());
       Tensor part(dims, x.value().dtype(), ctx.place());
-      char* to = static_cast<char*>(part.mutable_raw_data());
-      for (size_t i = 0; i < source.size(); ++i)
-        std::memcpy(to + i * row_bytes, from + source[i] * row_bytes, row_bytes);
+      CopyRowPieces(pieces, row_bytes, static_cast<char*>(part.mutable_raw_data()));
       ctx.OutValue(kOut, static_cast<int>(s))
           .SetRows(MakeRef<SelectedRows>(std::move(rows), sections[s], std::move(part)));
     }
@@ -92,7 +89,7 @@ struct SplitSelectedRowsKernel {
 };
 
 REGISTER_OPERATOR(split_selected_rows, DefineSplitSelectedRows);
-REGISTER_CPU_KERNEL(split_selected_rows, SplitSelectedRowsKernel, float, double, int32_t, int64_t);
+REGISTER_KERNELS(split_selected_rows, SplitSelectedRowsKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

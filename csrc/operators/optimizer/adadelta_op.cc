@@ -55,14 +55,14 @@ struct AdadeltaKernel {
     const AdadeltaAttrs& a = ctx.attrs<AdadeltaAttrs>();
     T rho = static_cast<T>(a.rho), eps = static_cast<T>(a.epsilon);
     const Tensor* given = ctx.InOrNull(kLearningRate);
-    const T rate = given ? static_cast<T>(Item(*given)) : T(1);
+    const Number<T> rate = given ? Number<T>(*given) : Number<T>(T(1));
     const T* p = ctx.In(kParam).data<T>();
     const T* s = ctx.In(kAvgSquaredGrad).data<T>();
     const T* u = ctx.In(kAvgSquaredUpdate).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* s_out = ctx.Out(kAvgSquaredGradOut).mutable_data<T>();
     T* u_out = ctx.Out(kAvgSquaredUpdateOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T mean = rho * s[i] + (1 - rho) * g * g;
       T update = -std::sqrt((u[i] + eps) / (mean + eps)) * g;
       s_out[i] = mean;
@@ -73,7 +73,7 @@ struct AdadeltaKernel {
 };
 
 REGISTER_OPERATOR(adadelta, DefineAdadelta);
-REGISTER_CPU_KERNEL(adadelta, AdadeltaKernel, float, double);
+REGISTER_KERNELS(adadelta, AdadeltaKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -43,28 +43,25 @@ template <class T>
 struct AdagradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &param = ctx.In(kParam), &moment = ctx.In(kMoment);
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    const Number<T> rate(ctx.In(kLearningRate));
     T eps = static_cast<T>(ctx.attrs<AdagradAttrs>().epsilon);
     const T *p = param.data<T>(), *m = moment.data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m_out = ctx.Out(kMomentOut).mutable_data<T>();
-    auto step = [=](int64_t i, T g) {
+    auto step = [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T sum = m[i] + g * g;
       m_out[i] = sum;
       p_out[i] = p[i] - rate * g / (std::sqrt(sum) + eps);
     };
-    if (!ctx.IsRows(kGrad)) return optimizer::ForEachElement<T>(ctx, kParam, kGrad, step);
+    if (!ctx.IsRows(kGrad)) return optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate, step);
     optimizer::CopyThrough(param, &ctx.Out(kParamOut));
     optimizer::CopyThrough(moment, &ctx.Out(kMomentOut));
-    int64_t width = optimizer::RowWidth(param);
-    optimizer::ForTouchedRows<T>(width, *ctx.InRows(kGrad).Merged(), [=](int64_t r, const T* g) {
-      for (int64_t k = 0; k < width; ++k) step(r * width + k, g[k]);
-    });
+    optimizer::ForEachTouchedElement<T>(ctx, kParam, kGrad, rate, step);
   }
 };
 
 REGISTER_OPERATOR(adagrad, DefineAdagrad);
-REGISTER_CPU_KERNEL(adagrad, AdagradKernel, float, double);
+REGISTER_KERNELS(adagrad, AdagradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

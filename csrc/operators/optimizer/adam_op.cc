@@ -32,16 +32,16 @@ void DefineAdam(OpDef& op) {
 template <class T>
 struct AdamKernel {
   static void Compute(KernelContext& ctx) {
-    const double power1 = Item(ctx.In(optimizer::kBeta1Pow)),
-                 power2 = Item(ctx.In(optimizer::kBeta2Pow)),
-                 rate = Item(ctx.In(optimizer::kLearningRate));
-    const double corrected = rate * std::sqrt(1 - power2) / (1 - power1);
-    optimizer::AdamStep<T>(ctx, ctx.attrs<AdamAttrs>(), {1, corrected, 1});
+    optimizer::AdamStep<T>(
+        ctx, ctx.attrs<AdamAttrs>(),
+        [] DYGRAPH_FN(double rate, double power1, double power2) -> optimizer::AdamScales {
+          return {1, rate * std::sqrt(1 - power2) / (1 - power1), 1};
+        });
   }
 };
 
 REGISTER_OPERATOR(adam, DefineAdam);
-REGISTER_CPU_KERNEL(adam, AdamKernel, float, double);
+REGISTER_KERNELS(adam, AdamKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

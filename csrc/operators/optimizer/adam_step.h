@@ -49,42 +49,60 @@ OpDef& DefineAdamStep(OpDef& op) {
 }
 
 // ParamOut = keep * Param - rate * Moment1Out / (sqrt(Moment2Out) * correction + epsilon)
-struct AdamNumbers {
+struct AdamScales {
   double keep, rate, correction;
 };
 
-template <class T, class Attrs>
-void AdamStep(KernelContext& ctx, const Attrs& a, const AdamNumbers& numbers) {
+template <class T>
+struct AdamNumbers {
+  T b1, b2, c1, c2, epsilon, keep, rate, correction;
+};
+
+// `rule` makes the scales of LearningRate, Beta1Pow and Beta2Pow.
+template <class T, class Attrs, class Rule>
+void AdamStep(KernelContext& ctx, const Attrs& a, Rule rule) {
   auto number = [&](int slot, double attr) {
     const Tensor* given = ctx.InOrNull(slot);
-    return given ? Item(*given) : NumberFor<T>(attr);
+    return given ? Number<double>(*given) : Number<double>(NumberFor<T>(attr));
   };
-  const double beta1 = number(kBeta1Tensor, a.beta1), beta2 = number(kBeta2Tensor, a.beta2);
-  const T b1 = static_cast<T>(beta1), b2 = static_cast<T>(beta2), c1 = 1 - b1, c2 = 1 - b2,
-          epsilon = static_cast<T>(number(kEpsilonTensor, a.epsilon)),
-          keep = static_cast<T>(numbers.keep), rate = static_cast<T>(numbers.rate),
-          correction = static_cast<T>(numbers.correction);
+  const Number<double> beta1 = number(kBeta1Tensor, a.beta1), beta2 = number(kBeta2Tensor, a.beta2),
+                       epsilon = number(kEpsilonTensor, a.epsilon), rate(ctx.In(kLearningRate)),
+                       power1(ctx.In(kBeta1Pow)), power2(ctx.In(kBeta2Pow));
   const Tensor &param = ctx.In(kParam), &moment1 = ctx.In(kMoment1), &moment2 = ctx.In(kMoment2);
   const T *p = param.data<T>(), *m1 = moment1.data<T>(), *m2 = moment2.data<T>();
   T* p_out = ctx.Out(kParamOut).mutable_data<T>();
   T* m1_out = ctx.Out(kMoment1Out).mutable_data<T>();
   T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
-  StoreNumber(ctx.OutOrNull(kBeta1PowOut), Item(ctx.In(kBeta1Pow)) * beta1);
-  StoreNumber(ctx.OutOrNull(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
-  auto element = [=](int64_t i, T g) {
-    const T first = b1 * m1[i] + c1 * g, second = b2 * m2[i] + c2 * g * g;
+  auto read = [=] DYGRAPH_FN() -> AdamNumbers<T> {
+    const AdamScales s = rule(rate(), power1(), power2());
+    const T b1 = static_cast<T>(beta1()), b2 = static_cast<T>(beta2());
+    return {b1,
+            b2,
+            1 - b1,
+            1 - b2,
+            static_cast<T>(epsilon()),
+            static_cast<T>(s.keep),
+            static_cast<T>(s.rate),
+            static_cast<T>(s.correction)};
+  };
+  auto element = [=] DYGRAPH_FN(const AdamNumbers<T>& n, int64_t i, T g) {
+    const T first = n.b1 * m1[i] + n.c1 * g, second = n.b2 * m2[i] + n.c2 * g * g;
     m1_out[i] = first;
     m2_out[i] = second;
-    p_out[i] = keep * p[i] - rate * first / (std::sqrt(second) * correction + epsilon);
+    p_out[i] = n.keep * p[i] - n.rate * first / (std::sqrt(second) * n.correction + n.epsilon);
   };
-  if (!a.lazy_mode || !ctx.IsRows(kGrad)) return ForEachElement<T>(ctx, kParam, kGrad, element);
-  CopyThrough(param, &ctx.Out(kParamOut));
-  CopyThrough(moment1, &ctx.Out(kMoment1Out));
-  CopyThrough(moment2, &ctx.Out(kMoment2Out));
-  const int64_t width = RowWidth(param);
-  ForTouchedRows<T>(width, *ctx.InRows(kGrad).Merged(), [=](int64_t row, const T* g) {
-    DYGRAPH_IVDEP
-    for (int64_t k = 0; k < width; ++k) element(row * width + k, g[k]);
+  if (!a.lazy_mode || !ctx.IsRows(kGrad)) {
+    ForEachElement<T>(ctx, kParam, kGrad, read, element);
+  } else {
+    CopyThrough(param, &ctx.Out(kParamOut));
+    CopyThrough(moment1, &ctx.Out(kMoment1Out));
+    CopyThrough(moment2, &ctx.Out(kMoment2Out));
+    ForEachTouchedElement<T>(ctx, kParam, kGrad, read, element);
+  }
+  const NumberTo power1_out(ctx.OutOrNull(kBeta1PowOut)), power2_out(ctx.OutOrNull(kBeta2PowOut));
+  AfterStep(ctx, [=] DYGRAPH_FN() {
+    power1_out(power1() * beta1());
+    power2_out(power2() * beta2());
   });
 }
 

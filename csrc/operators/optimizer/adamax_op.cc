@@ -56,8 +56,7 @@ template <class T>
 struct AdamaxKernel {
   static void Compute(KernelContext& ctx) {
     const AdamaxAttrs& a = ctx.attrs<AdamaxAttrs>();
-    double power = Item(ctx.In(kBeta1Pow));
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)) / (1 - power));
+    const Number<double> power(ctx.In(kBeta1Pow)), given(ctx.In(kLearningRate));
     T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2), eps = static_cast<T>(a.epsilon);
     const T* p = ctx.In(kParam).data<T>();
     const T* m = ctx.In(kMoment).data<T>();
@@ -65,19 +64,21 @@ struct AdamaxKernel {
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m_out = ctx.Out(kMomentOut).mutable_data<T>();
     T* n_out = ctx.Out(kInfNormOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    auto read = [=] DYGRAPH_FN() -> T { return static_cast<T>(given() / (1 - power())); };
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, read, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T first = b1 * m[i] + (1 - b1) * g, decayed = b2 * n[i] + eps, size = std::abs(g);
       T norm = size > decayed || size != size ? size : decayed;  // a NaN passes
       m_out[i] = first;
       n_out[i] = norm;
       p_out[i] = p[i] - rate * first / norm;
     });
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power * b1);
+    const optimizer::NumberTo power_out(ctx.OutOrNull(kBeta1PowOut));
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() { power_out(power() * b1); });
   }
 };
 
 REGISTER_OPERATOR(adamax, DefineAdamax);
-REGISTER_CPU_KERNEL(adamax, AdamaxKernel, float, double);
+REGISTER_KERNELS(adamax, AdamaxKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -38,16 +38,20 @@ template <class T>
 struct AdamwKernel {
   static void Compute(KernelContext& ctx) {
     const AdamwAttrs& a = ctx.attrs<AdamwAttrs>();
-    const double power1 = Item(ctx.In(optimizer::kBeta1Pow)),
-                 power2 = Item(ctx.In(optimizer::kBeta2Pow)),
-                 rate = Item(ctx.In(optimizer::kLearningRate)) * NumberFor<T>(a.lr_ratio);
-    const double keep = a.with_decay ? 1 - rate * NumberFor<T>(a.coeff) : 1;
-    optimizer::AdamStep<T>(ctx, a, {keep, rate / (1 - power1), 1 / std::sqrt(1 - power2)});
+    const double ratio = NumberFor<T>(a.lr_ratio), decay = NumberFor<T>(a.coeff);
+    const bool with_decay = a.with_decay;
+    optimizer::AdamStep<T>(
+        ctx, a,
+        [=] DYGRAPH_FN(double given, double power1, double power2) -> optimizer::AdamScales {
+          const double rate = given * ratio;
+          return {with_decay ? 1 - rate * decay : 1, rate / (1 - power1),
+                  1 / std::sqrt(1 - power2)};
+        });
   }
 };
 
 REGISTER_OPERATOR(adamw, DefineAdamw);
-REGISTER_CPU_KERNEL(adamw, AdamwKernel, float, double);
+REGISTER_KERNELS(adamw, AdamwKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -82,40 +82,55 @@ void DefineAverageAccumulates(OpDef& op) {
       .NoGrad();
 }
 
+// Counts of this update, and what it does with the sums.
+struct Counts {
+  int64_t updates, count;
+  bool move, end;
+};
+
 template <class T>
 struct AverageAccumulatesKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<AverageAccumulatesAttrs>();
-    int64_t updates = *ctx.In(kInNumUpdates).data<int64_t>() + 1,
-            count = *ctx.In(kInNumAccumulates).data<int64_t>() + 1,
-            old = *ctx.In(kInOldNumAccumulates).data<int64_t>();
-    bool move = updates % kMostInOneSum == 0;
-    double window = static_cast<double>(updates) * NumberFor<T>(a.average_window);
-    bool end = count >= a.min_average_window &&
-               static_cast<double>(count) >=
-                   std::min(static_cast<double>(a.max_average_window), std::floor(window));
+    const int64_t *given_updates = ctx.In(kInNumUpdates).data<int64_t>(),
+                  *given_count = ctx.In(kInNumAccumulates).data<int64_t>(),
+                  *given_old = ctx.In(kInOldNumAccumulates).data<int64_t>();
+    const double part = NumberFor<T>(a.average_window);
+    const int64_t least = a.min_average_window, most = a.max_average_window;
+    auto read = [=] DYGRAPH_FN() -> Counts {
+      const int64_t updates = *given_updates + 1, count = *given_count + 1;
+      const double window = std::floor(static_cast<double>(updates) * part);
+      const bool end = count >= least && static_cast<double>(count) >=
+                                             (window < most ? window : static_cast<double>(most));
+      return {updates, count, updates % kMostInOneSum == 0, end};
+    };
     const T *p = ctx.In(kParam).data<T>(), *s1 = ctx.In(kInSum1).data<T>(),
             *s2 = ctx.In(kInSum2).data<T>(), *s3 = ctx.In(kInSum3).data<T>();
     T *o1 = ctx.Out(kOutSum1).mutable_data<T>(), *o2 = ctx.Out(kOutSum2).mutable_data<T>(),
       *o3 = ctx.Out(kOutSum3).mutable_data<T>();
-    ParallelFor(ctx.In(kParam).numel(), kernels::Grain(4), [=](int64_t begin, int64_t end_of) {
-      DYGRAPH_IVDEP
-      for (int64_t i = begin; i < end_of; ++i) {
-        T first = s1[i] + p[i], second = move ? s2[i] + first : s2[i];
-        if (move) first = T(0);
-        o3[i] = end ? first + second : s3[i];
-        o1[i] = end ? T(0) : first;
-        o2[i] = end ? T(0) : second;
-      }
+    int64_t *updates = ctx.Out(kOutNumUpdates).mutable_data<int64_t>(),
+            *count = ctx.Out(kOutNumAccumulates).mutable_data<int64_t>(),
+            *old = ctx.Out(kOutOldNumAccumulates).mutable_data<int64_t>();
+    optimizer::EachElement<T>(ctx, ctx.In(kParam).numel(), 4, read,
+                              [=] DYGRAPH_FN(const Counts& c, int64_t i) {
+                                T first = s1[i] + p[i], second = c.move ? s2[i] + first : s2[i];
+                                if (c.move) first = T(0);
+                                o3[i] = c.end ? first + second : s3[i];
+                                o1[i] = c.end ? T(0) : first;
+                                o2[i] = c.end ? T(0) : second;
+                              });
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() {
+      const Counts c = read();
+      const int64_t before = *given_old;
+      *updates = c.updates;
+      *count = c.end ? 0 : c.count;
+      *old = c.end ? c.count : before;
     });
-    *ctx.Out(kOutNumUpdates).mutable_data<int64_t>() = updates;
-    *ctx.Out(kOutNumAccumulates).mutable_data<int64_t>() = end ? 0 : count;
-    *ctx.Out(kOutOldNumAccumulates).mutable_data<int64_t>() = end ? count : old;
   }
 };
 
 REGISTER_OPERATOR(average_accumulates, DefineAverageAccumulates);
-REGISTER_CPU_KERNEL(average_accumulates, AverageAccumulatesKernel, float, double);
+REGISTER_KERNELS(average_accumulates, AverageAccumulatesKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

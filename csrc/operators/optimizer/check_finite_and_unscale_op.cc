@@ -1,6 +1,4 @@
-#include <atomic>
-
-#include "operators/optimizer/optimizer.h"
+#include "operators/optimizer/unscale.h"
 
 namespace dygraph {
 namespace {
@@ -42,26 +40,19 @@ void DefineCheckFiniteAndUnscale(OpDef& op) {
 template <class T>
 struct CheckFiniteAndUnscaleKernel {
   static void Compute(KernelContext& ctx) {
-    T inverse = static_cast<T>(1 / Item(ctx.In(kScale)));
-    std::atomic<bool> found{false};
-    std::atomic<bool>* flag = &found;
+    std::vector<optimizer::Unscaled<T>> arrays;
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
-      const T* x = ctx.In(kX, i).data<T>();
+      const Tensor& x = ctx.In(kX, i);
       Tensor* out = ctx.OutOrNull(kOut, i);
-      T* y = out ? out->mutable_data<T>() : nullptr;
-      ParallelFor(ctx.In(kX, i).numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-        T poison = 0;  // x * 0 is 0, or NaN for what is not finite
-        for (int64_t k = begin; k < end; ++k) poison += x[k] * T(0);
-        if (poison != 0) flag->store(true, std::memory_order_relaxed);
-        for (int64_t k = begin; y && k < end; ++k) y[k] = x[k] * inverse;
-      });
+      arrays.push_back({x.data<T>(), out ? out->mutable_data<T>() : nullptr, x.numel()});
     }
-    if (Tensor* out = ctx.OutOrNull(kFoundInfinite)) *out->mutable_data<bool>() = found.load();
+    Tensor* found = ctx.OutOrNull(kFoundInfinite);
+    optimizer::Unscale(ctx, arrays, ctx.In(kScale), found ? found->mutable_data<bool>() : nullptr);
   }
 };
 
 REGISTER_OPERATOR(check_finite_and_unscale, DefineCheckFiniteAndUnscale);
-REGISTER_CPU_KERNEL(check_finite_and_unscale, CheckFiniteAndUnscaleKernel, float, double);
+REGISTER_KERNELS(check_finite_and_unscale, CheckFiniteAndUnscaleKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

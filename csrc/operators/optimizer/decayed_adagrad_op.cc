@@ -44,13 +44,13 @@ template <class T>
 struct DecayedAdagradKernel {
   static void Compute(KernelContext& ctx) {
     const DecayedAdagradAttrs& a = ctx.attrs<DecayedAdagradAttrs>();
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    const Number<T> rate(ctx.In(kLearningRate));
     T decay = static_cast<T>(a.decay), eps = static_cast<T>(a.epsilon);
     const T* p = ctx.In(kParam).data<T>();
     const T* m = ctx.In(kMoment).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m_out = ctx.Out(kMomentOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T mean = decay * m[i] + (1 - decay) * g * g;
       m_out[i] = mean;
       p_out[i] = p[i] - rate * g / (std::sqrt(mean) + eps);
@@ -59,7 +59,7 @@ struct DecayedAdagradKernel {
 };
 
 REGISTER_OPERATOR(decayed_adagrad, DefineDecayedAdagrad);
-REGISTER_CPU_KERNEL(decayed_adagrad, DecayedAdagradKernel, float, double);
+REGISTER_KERNELS(decayed_adagrad, DecayedAdagradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -46,31 +46,42 @@ void DefineDpsgd(OpDef& op) {
 }
 
 template <class T>
+struct DpsgdNumbers {
+  T rate, factor;
+};
+
+template <class T>
 struct DpsgdKernel {
   static void Compute(KernelContext& ctx) {
     const DpsgdAttrs& a = ctx.attrs<DpsgdAttrs>();
     int64_t n = ctx.In(kParam).numel();
     ENFORCE(NumberFor<T>(a.batch_size) > 0, InvalidArgument, "batch_size must be positive in ",
             DTypeOf<T>::value, ", got ", ToString(FloatValue(a.batch_size)));
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    double norm = optimizer::Norm(ctx.In(kGrad).data<T>(), n);
+    const Number<T> given(ctx.In(kLearningRate));
+    const optimizer::Length size(ctx, ctx.In(kGrad).data<T>(), n);
+    const Number<double> length = size.number();
     const double most = NumberFor<T>(a.clip);
-    T factor = norm > most ? static_cast<T>(most / norm) : T(1);
     T spread = static_cast<T>(a.sigma) / static_cast<T>(a.batch_size);
     Scratch space = ctx.Workspace(n * sizeof(T));
     T* noise = space.as<T>();
     random::Generator(ctx, a.seed).Normal(noise, n);
     const T* p = ctx.In(kParam).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
+    auto read = [=] DYGRAPH_FN() -> DpsgdNumbers<T> {
+      const double norm = length();
+      return {given(), norm > most ? static_cast<T>(most / norm) : T(1)};
+    };
     optimizer::ForEachElement<T>(
-        ctx, kParam, kGrad,
-        [=](int64_t i, T g) { p_out[i] = p[i] - rate * (g * factor + noise[i] * spread); },
+        ctx, kParam, kGrad, read,
+        [=] DYGRAPH_FN(const DpsgdNumbers<T>& s, int64_t i, T g) {
+          p_out[i] = p[i] - s.rate * (g * s.factor + noise[i] * spread);
+        },
         true);  // `noise` is gone afterwards
   }
 };
 
 REGISTER_OPERATOR(dpsgd, DefineDpsgd);
-REGISTER_CPU_KERNEL(dpsgd, DpsgdKernel, float, double);
+REGISTER_KERNELS(dpsgd, DpsgdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

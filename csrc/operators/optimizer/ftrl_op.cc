@@ -55,7 +55,7 @@ template <class T>
 struct FtrlKernel {
   static void Compute(KernelContext& ctx) {
     const FtrlAttrs& a = ctx.attrs<FtrlAttrs>();
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    const Number<T> rate(ctx.In(kLearningRate));
     // Fluid's small addition keeps the quotient finite.
     T l1 = static_cast<T>(a.l1) + T(1e-10), l2 = static_cast<T>(a.l2) + T(1e-10);
     T power = -static_cast<T>(a.lr_power);
@@ -66,8 +66,8 @@ struct FtrlKernel {
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* s_out = ctx.Out(kSquaredAccumOut).mutable_data<T>();
     T* l_out = ctx.Out(kLinearAccumOut).mutable_data<T>();
-    auto raised = [=](T v) { return root ? std::sqrt(v) : std::pow(v, power); };
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    auto raised = [=] DYGRAPH_FN(T v) { return root ? std::sqrt(v) : std::pow(v, power); };
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T sum = s[i] + g * g, now = raised(sum);
       T linear = l[i] + g - (now - raised(s[i])) / rate * p[i];
       T shrunk = (linear > 0 ? l1 : -l1) - linear;
@@ -79,7 +79,7 @@ struct FtrlKernel {
 };
 
 REGISTER_OPERATOR(ftrl, DefineFtrl);
-REGISTER_CPU_KERNEL(ftrl, FtrlKernel, float, double);
+REGISTER_KERNELS(ftrl, FtrlKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,14 +67,19 @@ void DefineLamb(OpDef& op) {
 }
 
 template <class T>
+struct LambCorrections {
+  T first, second;
+};
+
+template <class T>
 struct LambKernel {
   static void Compute(KernelContext& ctx) {
     const LambAttrs& a = ctx.attrs<LambAttrs>();
     const Tensor& param = ctx.In(kParam);
-    double power1 = Item(ctx.In(kBeta1Pow)), power2 = Item(ctx.In(kBeta2Pow));
+    const Number<double> power1(ctx.In(kBeta1Pow)), power2(ctx.In(kBeta2Pow)),
+        given(ctx.In(kLearningRate));
     T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2), eps = static_cast<T>(a.epsilon),
       decay = static_cast<T>(a.weight_decay);
-    T c1 = static_cast<T>(1 - power1), c2 = static_cast<T>(1 - power2);
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
     const T* m2 = ctx.In(kMoment2).data<T>();
@@ -83,29 +88,41 @@ struct LambKernel {
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
     Scratch space = ctx.Workspace(param.bytes());
     T* direction = space.as<T>();
+    auto corrections = [=] DYGRAPH_FN() -> LambCorrections<T> {
+      return {static_cast<T>(1 - power1()), static_cast<T>(1 - power2())};
+    };
     optimizer::ForEachElement<T>(
-        ctx, kParam, kGrad,
-        [=](int64_t i, T g) {
+        ctx, kParam, kGrad, corrections,
+        [=] DYGRAPH_FN(const LambCorrections<T>& c, int64_t i, T g) {
           T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
           m1_out[i] = first;
           m2_out[i] = second;
-          direction[i] = first / c1 / (std::sqrt(second / c2) + eps) + decay * p[i];
+          direction[i] = first / c.first / (std::sqrt(second / c.second) + eps) + decay * p[i];
         },
         true);
-    double size = optimizer::Norm(p, param.numel()),
-           length = optimizer::Norm(direction, param.numel());
+    const optimizer::Length of_param(ctx, p, param.numel()),
+        of_direction(ctx, static_cast<const T*>(direction), param.numel());
+    const Number<double> size = of_param.number(), length = of_direction.number();
     const bool adapt = a.always_adapt || decay > 0;
-    double trust = adapt && size > 0 && length > 0 ? size / length : 1;
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)) * trust);
-    kernels::Zip(p, static_cast<const T*>(direction), p_out, param.numel(),
-                 [rate](T v, T r) { return v - rate * r; });
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1 * b1);
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2 * b2);
+    auto trusted = [=] DYGRAPH_FN() -> T {
+      const double trust = adapt && size() > 0 && length() > 0 ? size() / length() : 1;
+      return static_cast<T>(given() * trust);
+    };
+    optimizer::EachElement<T>(
+        ctx, param.numel(), 1, trusted,
+        [=] DYGRAPH_FN(T rate, int64_t i) { p_out[i] = p[i] - rate * direction[i]; },
+        true);  // `direction` is gone afterwards
+    const optimizer::NumberTo power1_out(ctx.OutOrNull(kBeta1PowOut)),
+        power2_out(ctx.OutOrNull(kBeta2PowOut));
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() {
+      power1_out(power1() * b1);
+      power2_out(power2() * b2);
+    });
   }
 };
 
 REGISTER_OPERATOR(lamb, DefineLamb);
-REGISTER_CPU_KERNEL(lamb, LambKernel, float, double);
+REGISTER_KERNELS(lamb, LambKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

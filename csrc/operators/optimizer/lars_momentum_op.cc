@@ -61,15 +61,20 @@ struct LarsMomentumKernel {
     int64_t n = ctx.In(kParam).numel();
     const T* p = ctx.In(kParam).data<T>();
     const T* v = ctx.In(kVelocity).data<T>();
-    double size = optimizer::Norm(p, n),
-           slope = std::abs(scale) * optimizer::Norm(ctx.In(kGrad).data<T>(), n);
-    double own = Item(ctx.In(kLearningRate));
-    if (decay > 0 && size > 0 && slope > 0)
-      own *= NumberFor<T>(a.lars_coeff) * size / (slope + decay * size + NumberFor<T>(a.epsilon));
-    T rate = static_cast<T>(own);
+    const optimizer::Length of_param(ctx, p, n), of_grad(ctx, ctx.In(kGrad).data<T>(), n);
+    const Number<double> length = of_param.number(), steepness = of_grad.number(),
+                         given(ctx.In(kLearningRate));
+    const double coeff = NumberFor<T>(a.lars_coeff), epsilon = NumberFor<T>(a.epsilon);
+    auto read = [=] DYGRAPH_FN() -> T {
+      const double size = length(), slope = std::abs(scale) * steepness();
+      double own = given();
+      if (decay > 0 && size > 0 && slope > 0)
+        own *= coeff * size / (slope + decay * size + epsilon);
+      return static_cast<T>(own);
+    };
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* v_out = ctx.Out(kVelocityOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, read, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T velocity = mu * v[i] + rate * (scale * g + decay * p[i]);
       v_out[i] = velocity;
       p_out[i] = p[i] - velocity;
@@ -78,7 +83,7 @@ struct LarsMomentumKernel {
 };
 
 REGISTER_OPERATOR(lars_momentum, DefineLarsMomentum);
-REGISTER_CPU_KERNEL(lars_momentum, LarsMomentumKernel, float, double);
+REGISTER_KERNELS(lars_momentum, LarsMomentumKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

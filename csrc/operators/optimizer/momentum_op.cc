@@ -57,15 +57,14 @@ struct MomentumKernel {
   const T *p, *v;
   T *p_out, *v_out;
   T mu, scale, decay;
-  Number<T> rate;
   bool nesterov, changed;
 
   // One element, whose gradient is g.
-  DYGRAPH_INLINE void Step(int64_t i, T g) const {
+  DYGRAPH_INLINE void Step(T rate, int64_t i, T g) const {
     if (changed) g = scale * g + decay * p[i];
     const T velocity = mu * v[i] + g;
     v_out[i] = velocity;
-    p_out[i] = p[i] - rate() * (nesterov ? g + mu * velocity : velocity);
+    p_out[i] = p[i] - rate * (nesterov ? g + mu * velocity : velocity);
   }
 
   static void Compute(KernelContext& ctx) {
@@ -79,11 +78,10 @@ struct MomentumKernel {
                               static_cast<T>(a.mu),
                               scale,
                               decay,
-                              Number<T>(ctx.In(kLearningRate)),
                               a.use_nesterov,
                               scale != T(1) || decay != T(0)};
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad,
-                                 [=] DYGRAPH_FN(int64_t i, T g) { step.Step(i, g); });
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, Number<T>(ctx.In(kLearningRate)),
+                                 [=] DYGRAPH_FN(T rate, int64_t i, T g) { step.Step(rate, i, g); });
   }
 };
 

@@ -68,40 +68,61 @@ void DefineNadam(OpDef& op) {
 }
 
 template <class T>
+struct NadamNumbers {
+  T rate, c2, of_moment, of_grad;
+  double decay, power2, product;  // which go to the next step
+};
+
+template <class T>
 struct NadamKernel {
   static void Compute(KernelContext& ctx) {
     const NadamAttrs& a = ctx.attrs<NadamAttrs>();
     const T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2),
             eps = static_cast<T>(a.epsilon);
     const double growth = NumberFor<T>(a.momentum_decay);
-    double decay = Item(ctx.In(kMomentumDecayPow)) * 0.96, power2 = Item(ctx.In(kBeta2Pow)) * b2;
-    double mu = b1 * (1 - 0.5 * std::pow(decay, growth));
-    double next = b1 * (1 - 0.5 * std::pow(decay * 0.96, growth));
-    double product = Item(ctx.In(kMuProduct)) * mu;
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    const T c2 = static_cast<T>(1 - power2);
-    T of_moment = static_cast<T>(next / (1 - product * next)),
-      of_grad = static_cast<T>((1 - mu) / (1 - product));
+    const Number<double> decay_pow(ctx.In(kMomentumDecayPow)), beta2_pow(ctx.In(kBeta2Pow)),
+        mu_product(ctx.In(kMuProduct));
+    const Number<T> given(ctx.In(kLearningRate));
+    auto read = [=] DYGRAPH_FN() -> NadamNumbers<T> {
+      const double decay = decay_pow() * 0.96, power2 = beta2_pow() * b2;
+      const double mu = b1 * (1 - 0.5 * std::pow(decay, growth));
+      const double next = b1 * (1 - 0.5 * std::pow(decay * 0.96, growth));
+      const double product = mu_product() * mu;
+      return {given(),
+              static_cast<T>(1 - power2),
+              static_cast<T>(next / (1 - product * next)),
+              static_cast<T>((1 - mu) / (1 - product)),
+              decay,
+              power2,
+              product};
+    };
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
     const T* m2 = ctx.In(kMoment2).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m1_out = ctx.Out(kMoment1Out).mutable_data<T>();
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
-      m1_out[i] = first;
-      m2_out[i] = second;
-      p_out[i] = p[i] - rate * (of_moment * first + of_grad * g) / (std::sqrt(second / c2) + eps);
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad, read, [=] DYGRAPH_FN(const NadamNumbers<T>& s, int64_t i, T g) {
+          T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
+          m1_out[i] = first;
+          m2_out[i] = second;
+          p_out[i] = p[i] - s.rate * (s.of_moment * first + s.of_grad * g) /
+                                (std::sqrt(second / s.c2) + eps);
+        });
+    const optimizer::NumberTo decay_out(ctx.OutOrNull(kMomentumDecayPowOut)),
+        power2_out(ctx.OutOrNull(kBeta2PowOut)), product_out(ctx.OutOrNull(kMuProductOut));
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() {
+      const NadamNumbers<T> s = read();
+      decay_out(s.decay);
+      power2_out(s.power2);
+      product_out(s.product);
     });
-    optimizer::StoreNumber(ctx.OutOrNull(kMomentumDecayPowOut), decay);
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2);
-    optimizer::StoreNumber(ctx.OutOrNull(kMuProductOut), product);
   }
 };
 
 REGISTER_OPERATOR(nadam, DefineNadam);
-REGISTER_CPU_KERNEL(nadam, NadamKernel, float, double);
+REGISTER_KERNELS(nadam, NadamKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -11,9 +11,7 @@ void CheckLikeParam(const InferContext& ctx, int param, int slot, const char* na
           ctx.dtype(param), ", got ", ctx.dtype(slot));
 }
 
-bool IsScalar(const Dims& d) {
-  return d.empty() || (d.rank() == 1 && (d[0] == 1 || d[0] < 0));
-}
+bool IsScalar(const Dims& d) { return d.empty() || (d.rank() == 1 && (d[0] == 1 || d[0] < 0)); }
 
 void CheckScalar(const InferContext& ctx, int param, int slot, const char* name) {
   ENFORCE(IsScalar(ctx.dims(slot)), InvalidArgument, name,
@@ -24,8 +22,8 @@ void CheckScalar(const InferContext& ctx, int param, int slot, const char* name)
 }
 
 void InferStep(InferContext& ctx, int param, int grad,
-                      std::initializer_list<std::pair<int, int>> kept,
-                      std::initializer_list<int> scalars) {
+               std::initializer_list<std::pair<int, int>> kept,
+               std::initializer_list<int> scalars) {
   const auto& slots = ctx.call().op->inputs;
   CheckLikeParam(ctx, param, grad, slots[grad].name.c_str());
   for (auto [in, out] : kept) {
@@ -41,21 +39,14 @@ void InferNumber(InferContext& ctx, int in, int out) {
   ctx.SetOutput(out, ctx.dims(in), ctx.dtype(in));
 }
 
-void StoreNumber(Tensor* out, double value) {
-  if (!out) return;
-  VisitDType(out->dtype(), [&](auto tag) {
-    using U = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<U>) *out->mutable_data<U>() = static_cast<U>(value);
-  });
-}
-
 int64_t RowWidth(const Tensor& param) {
   return param.dim(0) == 0 ? 0 : param.numel() / param.dim(0);
 }
 
 void CopyThrough(const Tensor& from, Tensor* to) {
   if (from.raw_data() != to->raw_data() && from.numel() > 0)
-    GetDeviceContext(from.place()).CopyWithin(to->mutable_raw_data(), from.raw_data(), from.bytes());
+    GetDeviceContext(from.place())
+        .CopyWithin(to->mutable_raw_data(), from.raw_data(), from.bytes());
 }
 
 }  // namespace dygraph::optimizer

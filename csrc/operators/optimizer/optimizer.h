@@ -24,7 +24,21 @@ void InferStep(InferContext& ctx, int param, int grad,
 
 // A power of beta, or another number that goes from step to step.
 void InferNumber(InferContext& ctx, int in, int out);
-void StoreNumber(Tensor* out, double value);
+
+// Where such a number goes, of float32 or float64; nowhere without a tensor.
+class NumberTo {
+ public:
+  explicit NumberTo(Tensor* out)
+      : dtype_(out ? out->dtype() : DType::kUnset), to_(out ? out->mutable_raw_data() : nullptr) {}
+  DYGRAPH_FN void operator()(double value) const {
+    if (dtype_ == DType::kFloat32) *static_cast<float*>(to_) = static_cast<float>(value);
+    if (dtype_ == DType::kFloat64) *static_cast<double*>(to_) = value;
+  }
+
+ private:
+  DType dtype_;
+  void* to_;
+};
 
 // What a step that touches few rows leaves as it is, where it does not write in place.
 void CopyThrough(const Tensor& from, Tensor* to);
@@ -35,5 +49,11 @@ DYGRAPH_INLINE T Shrunk(T v, T low) {
   T size = std::abs(v) - low;
   return low > 0 && size <= 0 ? T(0) : v > 0 ? size : -size;
 }
+
+// Of a step with penalties: `low` as in Shrunk, and what is divided by afterwards.
+template <class T>
+struct ProximalNumbers {
+  T rate, low, shrink;
+};
 
 }  // namespace dygraph::optimizer

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/elementwise.h"
+#include "op/number.h"
 #include "op/op_registry.h"
 #include "platform/loop_queue.h"
 
@@ -52,29 +53,42 @@ void Elements(const KernelContext& ctx, int64_t n, int64_t cost, Body body) {
   ParallelFor(n, kernels::Grain(cost), body);
 }
 
-// f(i) for each of n elements, in the same way.
-template <class T, class F>
-void EachElement(const KernelContext& ctx, int64_t n, int64_t cost, F f) {
-  Elements(ctx, n, cost, [=](int64_t begin, int64_t end) {
+// f(numbers, i) for each of n elements, in the same way unless `at_once`. `read` gives the numbers
+// of the step from its tensors, once.
+template <class T, class Read, class F>
+void EachElement(const KernelContext& ctx, int64_t n, int64_t cost, Read read, F f,
+                 bool at_once = false) {
+  const auto numbers = read();
+  auto body = [=](int64_t begin, int64_t end) {
     kernels::SimdFor<T>([=] {
       DYGRAPH_IVDEP
-      for (int64_t i = begin; i < end; ++i) f(i);
+      for (int64_t i = begin; i < end; ++i) f(numbers, i);
     });
-  });
+  };
+  if (at_once) return ParallelFor(n, kernels::Grain(cost), body);
+  Elements(ctx, n, cost, body);
 }
 
-// Calls f(i, the gradient of element i) for every element of Param, in parallel. Rows that a
+// f() once, which may write what the loops of the step have read.
+template <class F>
+void AfterStep(const KernelContext&, F f) {
+  f();
+}
+
+// f(numbers, i, the gradient of element i) for every element of Param, in parallel. Rows that a
 // gradient of selected rows leaves out have gradient 0. Without `at_once` a dense gradient's loop
 // may wait, as in Elements.
-template <class T, class F>
-void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f, bool at_once = false) {
+template <class T, class Read, class F>
+void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, Read read, F f,
+                    bool at_once = false) {
   const Tensor& param = ctx.In(param_slot);
+  const auto numbers = read();
   if (!ctx.IsRows(grad_slot)) {
     const T* g = ctx.In(grad_slot).data<T>();
     auto body = [=](int64_t begin, int64_t end) {
       kernels::SimdFor<T>([=] {
         DYGRAPH_IVDEP
-        for (int64_t i = begin; i < end; ++i) f(i, g[i]);
+        for (int64_t i = begin; i < end; ++i) f(numbers, i, g[i]);
       });
     };
     constexpr int64_t kCost = 4;
@@ -86,7 +100,18 @@ void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f, bool
   ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
     int64_t first = r * width;
     DYGRAPH_IVDEP
-    for (int64_t k = 0; k < width; ++k) f(first + k, g ? g[k] : T(0));
+    for (int64_t k = 0; k < width; ++k) f(numbers, first + k, g ? g[k] : T(0));
+  });
+}
+
+// The same for the elements of those rows that a gradient of selected rows holds.
+template <class T, class Read, class F>
+void ForEachTouchedElement(KernelContext& ctx, int param_slot, int grad_slot, Read read, F f) {
+  const auto numbers = read();
+  const int64_t width = RowWidth(ctx.In(param_slot));
+  ForTouchedRows<T>(width, *ctx.InRows(grad_slot).Merged(), [=](int64_t row, const T* g) {
+    DYGRAPH_IVDEP
+    for (int64_t k = 0; k < width; ++k) f(numbers, row * width + k, g[k]);
   });
 }
 
@@ -113,5 +138,16 @@ double Norm(const T* x, int64_t n) {
   for (double p : parts) total += p;
   return std::sqrt(total);
 }
+
+// The same as a number that loops read.
+class Length {
+ public:
+  template <class T>
+  Length(const KernelContext&, const T* x, int64_t n) : value_(Norm(x, n)) {}
+  Number<double> number() const { return Number<double>(value_); }
+
+ private:
+  double value_;
+};
 
 }  // namespace dygraph::optimizer

@@ -45,23 +45,29 @@ template <class T>
 struct ProximalAdagradKernel {
   static void Compute(KernelContext& ctx) {
     const ProximalAdagradAttrs& a = ctx.attrs<ProximalAdagradAttrs>();
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    T low = rate * static_cast<T>(a.l1), shrink = 1 + rate * static_cast<T>(a.l2);
+    const Number<T> given(ctx.In(kLearningRate));
+    const T l1 = static_cast<T>(a.l1), l2 = static_cast<T>(a.l2);
+    auto read = [=] DYGRAPH_FN() -> optimizer::ProximalNumbers<T> {
+      const T rate = given();
+      return {rate, rate * l1, 1 + rate * l2};
+    };
     const T* p = ctx.In(kParam).data<T>();
     const T* m = ctx.In(kMoment).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m_out = ctx.Out(kMomentOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T sum = m[i] + g * g;
-      m_out[i] = sum;
-      T moved = sum == 0 ? p[i] : p[i] - rate * g / std::sqrt(sum);
-      p_out[i] = optimizer::Shrunk(moved, low) / shrink;
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad, read,
+        [=] DYGRAPH_FN(const optimizer::ProximalNumbers<T>& s, int64_t i, T g) {
+          T sum = m[i] + g * g;
+          m_out[i] = sum;
+          T moved = sum == 0 ? p[i] : p[i] - s.rate * g / std::sqrt(sum);
+          p_out[i] = optimizer::Shrunk(moved, s.low) / s.shrink;
+        });
   }
 };
 
 REGISTER_OPERATOR(proximal_adagrad, DefineProximalAdagrad);
-REGISTER_CPU_KERNEL(proximal_adagrad, ProximalAdagradKernel, float, double);
+REGISTER_KERNELS(proximal_adagrad, ProximalAdagradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

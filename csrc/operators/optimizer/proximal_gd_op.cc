@@ -40,18 +40,24 @@ template <class T>
 struct ProximalGdKernel {
   static void Compute(KernelContext& ctx) {
     const ProximalGdAttrs& a = ctx.attrs<ProximalGdAttrs>();
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    T low = rate * static_cast<T>(a.l1), shrink = 1 + rate * static_cast<T>(a.l2);
+    const Number<T> given(ctx.In(kLearningRate));
+    const T l1 = static_cast<T>(a.l1), l2 = static_cast<T>(a.l2);
+    auto read = [=] DYGRAPH_FN() -> optimizer::ProximalNumbers<T> {
+      const T rate = given();
+      return {rate, rate * l1, 1 + rate * l2};
+    };
     const T* p = ctx.In(kParam).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      p_out[i] = optimizer::Shrunk(p[i] - rate * g, low) / shrink;
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad, read,
+        [=] DYGRAPH_FN(const optimizer::ProximalNumbers<T>& s, int64_t i, T g) {
+          p_out[i] = optimizer::Shrunk(p[i] - s.rate * g, s.low) / s.shrink;
+        });
   }
 };
 
 REGISTER_OPERATOR(proximal_gd, DefineProximalGd);
-REGISTER_CPU_KERNEL(proximal_gd, ProximalGdKernel, float, double);
+REGISTER_KERNELS(proximal_gd, ProximalGdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,41 +67,58 @@ void DefineRadam(OpDef& op) {
 }
 
 template <class T>
+struct RadamNumbers {
+  T rate;
+  bool adapt;
+  double power1, power2, rho;  // which go to the next step
+};
+
+template <class T>
 struct RadamKernel {
   static void Compute(KernelContext& ctx) {
     const RadamAttrs& a = ctx.attrs<RadamAttrs>();
     const T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2),
             eps = static_cast<T>(a.epsilon);
-    double power1 = Item(ctx.In(kBeta1Pow)) * b1, power2 = Item(ctx.In(kBeta2Pow)) * b2;
-    double rho_out = (Item(ctx.In(kRho)) * (b2 - power2) + power2) / (1 - power2);
-    double n = 2 / (1 - double{b2}) - 1, rho = n - 2 * rho_out;
-    double scaled = Item(ctx.In(kLearningRate)) / (1 - power1);
-    bool adapt = rho > 5;
-    if (adapt) {
-      scaled *= std::sqrt((rho - 4) * (rho - 2) * n / ((n - 4) * (n - 2) * rho));
-      scaled *= std::sqrt(1 - power2);
-    }
-    const T rate = static_cast<T>(scaled);
+    const Number<double> beta1_pow(ctx.In(kBeta1Pow)), beta2_pow(ctx.In(kBeta2Pow)),
+        given_rho(ctx.In(kRho)), given_rate(ctx.In(kLearningRate));
+    auto read = [=] DYGRAPH_FN() -> RadamNumbers<T> {
+      const double power1 = beta1_pow() * b1, power2 = beta2_pow() * b2;
+      const double rho_out = (given_rho() * (b2 - power2) + power2) / (1 - power2);
+      const double n = 2 / (1 - double{b2}) - 1, rho = n - 2 * rho_out;
+      double scaled = given_rate() / (1 - power1);
+      const bool adapt = rho > 5;
+      if (adapt) {
+        scaled *= std::sqrt((rho - 4) * (rho - 2) * n / ((n - 4) * (n - 2) * rho));
+        scaled *= std::sqrt(1 - power2);
+      }
+      return {static_cast<T>(scaled), adapt, power1, power2, rho_out};
+    };
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
     const T* m2 = ctx.In(kMoment2).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m1_out = ctx.Out(kMoment1Out).mutable_data<T>();
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
-      m1_out[i] = first;
-      m2_out[i] = second;
-      p_out[i] = p[i] - (adapt ? rate * first / (std::sqrt(second) + eps) : rate * first);
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad, read, [=] DYGRAPH_FN(const RadamNumbers<T>& s, int64_t i, T g) {
+          T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
+          m1_out[i] = first;
+          m2_out[i] = second;
+          p_out[i] = p[i] - (s.adapt ? s.rate * first / (std::sqrt(second) + eps) : s.rate * first);
+        });
+    const optimizer::NumberTo power1_out(ctx.OutOrNull(kBeta1PowOut)),
+        power2_out(ctx.OutOrNull(kBeta2PowOut)), rho_out(ctx.OutOrNull(kRhoOut));
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() {
+      const RadamNumbers<T> s = read();
+      power1_out(s.power1);
+      power2_out(s.power2);
+      rho_out(s.rho);
     });
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1);
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2);
-    optimizer::StoreNumber(ctx.OutOrNull(kRhoOut), rho_out);
   }
 };
 
 REGISTER_OPERATOR(radam, DefineRadam);
-REGISTER_CPU_KERNEL(radam, RadamKernel, float, double);
+REGISTER_KERNELS(radam, RadamKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,7 +67,7 @@ template <class T>
 struct RmspropKernel {
   static void Compute(KernelContext& ctx) {
     const RmspropAttrs& a = ctx.attrs<RmspropAttrs>();
-    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    const Number<T> rate(ctx.In(kLearningRate));
     T decay = static_cast<T>(a.decay), eps = static_cast<T>(a.epsilon),
       momentum = static_cast<T>(a.momentum);
     const T* p = ctx.In(kParam).data<T>();
@@ -76,7 +76,7 @@ struct RmspropKernel {
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* s_out = ctx.Out(kMeanSquareOut).mutable_data<T>();
     T* m_out = ctx.Out(kMomentOut).mutable_data<T>();
-    auto move = [=](int64_t i, T g, T variance) {
+    auto move = [=] DYGRAPH_FN(T rate, int64_t i, T g, T variance) {
       T moment = momentum * m[i] + rate * g / std::sqrt(variance + eps);
       m_out[i] = moment;
       p_out[i] = p[i] - moment;
@@ -84,25 +84,26 @@ struct RmspropKernel {
     if (!a.centered) {
       if (ctx.HasInput(kMeanGrad))
         optimizer::CopyThrough(ctx.In(kMeanGrad), &ctx.Out(kMeanGradOut));
-      return optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-        T square = decay * s[i] + (1 - decay) * g * g;
-        s_out[i] = square;
-        move(i, g, square);
-      });
+      return optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate,
+                                          [=] DYGRAPH_FN(T rate, int64_t i, T g) {
+                                            T square = decay * s[i] + (1 - decay) * g * g;
+                                            s_out[i] = square;
+                                            move(rate, i, g, square);
+                                          });
     }
     const T* c = ctx.In(kMeanGrad).data<T>();
     T* c_out = ctx.Out(kMeanGradOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, rate, [=] DYGRAPH_FN(T rate, int64_t i, T g) {
       T square = decay * s[i] + (1 - decay) * g * g, mean = decay * c[i] + (1 - decay) * g;
       s_out[i] = square;
       c_out[i] = mean;
-      move(i, g, square - mean * mean);
+      move(rate, i, g, square - mean * mean);
     });
   }
 };
 
 REGISTER_OPERATOR(rmsprop, DefineRmsprop);
-REGISTER_CPU_KERNEL(rmsprop, RmspropKernel, float, double);
+REGISTER_KERNELS(rmsprop, RmspropKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -42,7 +42,8 @@ struct SgdKernel {
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
       return optimizer::EachElement<T>(
-          ctx, param.numel(), 1, [=] DYGRAPH_FN(int64_t i) { y[i] = p[i] - rate() * g[i]; });
+          ctx, param.numel(), 1, rate,
+          [=] DYGRAPH_FN(T rate, int64_t i) { y[i] = p[i] - rate * g[i]; });
     }
     const SelectedRows& g = ctx.InRows(kGrad);
     if (p != y) ctx.device().CopyWithin(y, p, param.bytes());

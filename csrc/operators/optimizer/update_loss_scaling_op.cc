@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "operators/optimizer/optimizer.h"
+#include "operators/optimizer/unscale.h"
 
 namespace dygraph {
 namespace {
@@ -89,42 +87,49 @@ template <class T>
 struct UpdateLossScalingKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<UpdateLossScalingAttrs>();
-    bool found = *ctx.In(kFoundInfinite).data<bool>();
-    const DType type = ctx.In(kPrevLossScaling).dtype();
-    double scaling = Item(ctx.In(kPrevLossScaling));
-    int32_t good = *ctx.In(kInGoodSteps).data<int32_t>(),
-            bad = *ctx.In(kInBadSteps).data<int32_t>();
-    const Tensor* given = ctx.InOrNull(kStopUpdate);
+    const bool* found = ctx.In(kFoundInfinite).data<bool>();
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
       const Tensor& x = ctx.In(kX, i);
       Tensor* out = ctx.OutOrNull(kOut, i);
-      if (!out || x.numel() == 0) continue;
-      if (found)
-        std::memset(out->mutable_raw_data(), 0, out->bytes());
-      else
-        optimizer::CopyThrough(x, out);
+      if (out && x.numel() > 0) optimizer::PassUnless<T>(ctx, found, x, out);
     }
-    if (!(given ? *given->data<bool>() : a.stop_update)) {
-      (found ? good : bad) = 0;
-      if (found && ++bad == a.decr_every_n_nan_or_inf) {
-        scaling = std::max(1.0, scaling * NumberFor(type, a.decr_ratio));
-        bad = 0;
-      } else if (!found && ++good == a.incr_every_n_steps) {
-        double grown = scaling * NumberFor(type, a.incr_ratio);
-        bool narrow = type == DType::kFloat32;
-        if (std::isfinite(narrow ? static_cast<double>(static_cast<float>(grown)) : grown))
-          scaling = grown;
-        good = 0;
+    const DType type = ctx.In(kPrevLossScaling).dtype();
+    const double up = NumberFor(type, a.incr_ratio), down = NumberFor(type, a.decr_ratio);
+    const bool narrow = type == DType::kFloat32, stop_update = a.stop_update;
+    const int32_t good_steps = a.incr_every_n_steps, bad_steps = a.decr_every_n_nan_or_inf;
+    const Number<double> given(ctx.In(kPrevLossScaling));
+    const int32_t *given_good = ctx.In(kInGoodSteps).data<int32_t>(),
+                  *given_bad = ctx.In(kInBadSteps).data<int32_t>();
+    const Tensor* stop = ctx.InOrNull(kStopUpdate);
+    const bool* stops = stop ? stop->data<bool>() : nullptr;
+    const optimizer::NumberTo scaling_out(ctx.OutOrNull(kLossScaling));
+    Tensor *good_out = ctx.OutOrNull(kOutGoodSteps), *bad_out = ctx.OutOrNull(kOutBadSteps);
+    int32_t* to_good = good_out ? good_out->mutable_data<int32_t>() : nullptr;
+    int32_t* to_bad = bad_out ? bad_out->mutable_data<int32_t>() : nullptr;
+    optimizer::AfterStep(ctx, [=] DYGRAPH_FN() {
+      double scaling = given();
+      int32_t good = *given_good, bad = *given_bad;
+      if (!(stops ? *stops : stop_update)) {
+        (*found ? good : bad) = 0;
+        if (*found && ++bad == bad_steps) {
+          scaling = scaling * down > 1 ? scaling * down : 1;
+          bad = 0;
+        } else if (!*found && ++good == good_steps) {
+          const double grown = scaling * up;
+          const double stored = narrow ? static_cast<double>(static_cast<float>(grown)) : grown;
+          if (stored - stored == 0) scaling = grown;
+          good = 0;
+        }
       }
-    }
-    optimizer::StoreNumber(ctx.OutOrNull(kLossScaling), scaling);
-    if (Tensor* out = ctx.OutOrNull(kOutGoodSteps)) *out->mutable_data<int32_t>() = good;
-    if (Tensor* out = ctx.OutOrNull(kOutBadSteps)) *out->mutable_data<int32_t>() = bad;
+      scaling_out(scaling);
+      if (to_good) *to_good = good;
+      if (to_bad) *to_bad = bad;
+    });
   }
 };
 
 REGISTER_OPERATOR(update_loss_scaling, DefineUpdateLossScaling);
-REGISTER_CPU_KERNEL(update_loss_scaling, UpdateLossScalingKernel, float, double);
+REGISTER_KERNELS(update_loss_scaling, UpdateLossScalingKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -49,7 +49,7 @@ void DefineDropout(OpDef& op) {
           "[0.0, 2.0]")
       .Input(kX, "X", "any shape")
       .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "shape of X")
       .Output(kMask, "Mask", "uint8, 1 where an element stayed; shape [0] with is_test",
               kIntermediate)
@@ -99,7 +99,7 @@ struct DropoutKernel {
     T* y = ctx.Out(kOut).mutable_data<T>();
     if (a.is_test) {
       T factor = a.TestFactor<T>();
-      return kernels::Map(x, y, in.numel(), [factor](T v) { return v * factor; });
+      return kernels::Map(x, y, in.numel(), [=] DYGRAPH_FN(T v) { return v * factor; });
     }
     kernels::Philox generator = Generator(ctx, a);
     T factor = a.TrainFactor<T>();
@@ -108,23 +108,10 @@ struct DropoutKernel {
     bool all = threshold > UINT32_MAX;
     uint32_t limit = all ? 0 : static_cast<uint32_t>(threshold);
     uint8_t* mask = ctx.Out(kMask).mutable_data<uint8_t>();
-    constexpr int64_t kBlock = 2048;
-    int64_t n = in.numel();
-    kernels::ParallelRows((n + kBlock - 1) / kBlock, kBlock * 8, [=](int64_t begin, int64_t end) {
-      uint32_t bits[kBlock];
-      for (int64_t b = begin; b < end; ++b) {
-        int64_t first = b * kBlock, count = std::min(kBlock, n - first);
-        generator.Raw(bits, count, first);
-        const uint32_t* r = bits;
-        kernels::Simd([=] {
-          DYGRAPH_IVDEP
-          for (int64_t i = 0; i < count; ++i) {
-            bool stays = (r[i] >= limit) & !all;
-            mask[first + i] = stays;
-            y[first + i] = stays ? x[first + i] * factor : T(0);
-          }
-        });
-      }
+    generator.EachRaw<uint32_t>(in.numel(), [=] DYGRAPH_FN(int64_t i, uint32_t bits) {
+      const bool stays = (bits >= limit) & !all;
+      mask[i] = stays;
+      y[i] = stays ? x[i] * factor : T(0);
     });
   }
 };
@@ -157,7 +144,7 @@ struct DropoutGradKernel {
             g.dims(), ", got ", mask.dims());
     T factor = ctx.attrs<DropoutAttrs>().TrainFactor<T>();
     kernels::Zip(mask.data<uint8_t>(), g.data<T>(), ctx.Out(kXGrad).mutable_data<T>(), g.numel(),
-                 [factor](uint8_t m, T v) { return m ? v * factor : T(0); });
+                 [=] DYGRAPH_FN(uint8_t m, T v) { return m ? v * factor : T(0); });
   }
 };
 }  // namespace grad
@@ -165,10 +152,10 @@ struct DropoutGradKernel {
 REGISTER_GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
 REGISTER_OPERATOR(dropout, DefineDropout);
 REGISTER_OPEN_ATTRS(dropout, "dropout_prob");
-REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
+REGISTER_KERNELS(dropout, DropoutKernel, float, double);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);
 REGISTER_POINTWISE(dropout_grad);
-REGISTER_CPU_KERNEL(dropout_grad, grad::DropoutGradKernel, float, double);
+REGISTER_KERNELS(dropout_grad, grad::DropoutGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

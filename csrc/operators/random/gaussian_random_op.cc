@@ -39,12 +39,13 @@ struct GaussianRandomKernel {
     T* y = out.mutable_data<T>();
     Generator(ctx, a.seed).Normal(y, out.numel());
     T mean = static_cast<T>(a.mean), std = static_cast<T>(a.std);
-    if (mean != 0 || std != 1) kernels::Map(y, y, out.numel(), [=](T v) { return mean + std * v; });
+    if (mean != 0 || std != 1)
+      kernels::Map(y, y, out.numel(), [=] DYGRAPH_FN(T v) { return mean + std * v; });
   }
 };
 
 REGISTER_OPERATOR(gaussian_random, DefineGaussianRandom);
-REGISTER_CPU_KERNEL(gaussian_random, GaussianRandomKernel, float, double);
+REGISTER_KERNELS(gaussian_random, GaussianRandomKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::random

@@ -40,22 +40,16 @@ struct RandintKernel {
     uint64_t count = static_cast<uint64_t>(int64_t{a.high} - a.low);
     int64_t low = a.low;
     kernels::Philox generator = Generator(ctx, a.seed);
-    constexpr int64_t kBatch = 1024;
-    uint64_t bits[kBatch];
-    for (int64_t at = 0; at < out.numel(); at += kBatch) {
-      int64_t n = std::min(kBatch, out.numel() - at);
-      generator.Raw(bits, n, at);
-      // of 2^64 equally likely numbers, the share of each result differs by less than one
-      for (int64_t i = 0; i < n; ++i) {
-        uint64_t scaled = static_cast<uint64_t>((static_cast<__uint128_t>(bits[i]) * count) >> 64);
-        to[at + i] = static_cast<T>(low + static_cast<int64_t>(scaled));
-      }
-    }
+    // of 2^64 equally likely numbers, the share of each result differs by less than one
+    generator.EachRaw<uint64_t>(out.numel(), [=] DYGRAPH_FN(int64_t i, uint64_t bits) {
+      const uint64_t scaled = static_cast<uint64_t>((static_cast<__uint128_t>(bits) * count) >> 64);
+      to[i] = static_cast<T>(low + static_cast<int64_t>(scaled));
+    });
   }
 };
 
 REGISTER_OPERATOR(randint, DefineRandint);
-REGISTER_CPU_KERNEL(randint, RandintKernel, int32_t, int64_t);
+REGISTER_KERNELS(randint, RandintKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::random

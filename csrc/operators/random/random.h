@@ -18,9 +18,10 @@ inline kernels::Philox Generator(const KernelContext& ctx, int32_t own_seed) {
 }
 
 inline OpDef& AddSlots(OpDef& op) {
-  return op.Input(kShapeTensor, "ShapeTensor", "[rank] integers, in place of shape", kDispensable)
+  return op.Input(kShapeTensor, "ShapeTensor", "[rank] integers, in place of shape",
+                  kDispensable | kOnHost)
       .Input(kShapeTensorList, "ShapeTensorList", "one integer for each axis, in place of shape",
-             kDispensable | kDuplicable)
+             kDispensable | kDuplicable | kOnHost)
       .Output(kOut, "Out", "the numbers");
 }
 

@@ -1,3 +1,4 @@
+#include "kernels/loops.h"
 #include "operators/random/random.h"
 
 namespace dygraph {
@@ -47,41 +48,26 @@ struct RreluKernel {
     const T* x = in.data<T>();
     T *out = ctx.Out(kOut).mutable_data<T>(), *noise = ctx.Out(kNoise).mutable_data<T>();
     const T low = static_cast<T>(a.lower), range = static_cast<T>(a.upper) - low;
-    // slopes low + range * part(i) of the elements from `first` on
-    auto scale = [=](int64_t first, int64_t count, auto part) {
-      kernels::Simd([=] {
-        DYGRAPH_IVDEP
-        for (int64_t i = 0; i < count; ++i) {
-          T v = x[first + i], slope = v < T(0) ? low + range * part(i) : T(1);
-          noise[first + i] = slope;
-          out[first + i] = v * slope;
-        }
+    if (a.is_test) {
+      const T middle = low + range * T(0.5);
+      return kernels::ForEachSimd<T>(in.numel(), [=] DYGRAPH_FN(int64_t i) {
+        const T v = x[i], slope = v < T(0) ? middle : T(1);
+        noise[i] = slope;
+        out[i] = v * slope;
       });
-    };
-    const bool draws = !a.is_test;
-    kernels::Philox generator = random::Generator(ctx, 0);
-    constexpr int64_t kBlock = 2048;
-    const int64_t n = in.numel();
-    kernels::ParallelRows((n + kBlock - 1) / kBlock, kBlock * 8, [=](int64_t begin, int64_t end) {
-      uint32_t bits[kBlock];
-      const uint32_t* drawn = bits;
-      for (int64_t b = begin; b < end; ++b) {
-        int64_t first = b * kBlock, count = std::min(kBlock, n - first);
-        if (!draws) {
-          scale(first, count, [](int64_t) { return T(0.5); });
-          continue;
-        }
-        generator.Raw(bits, count, first);
-        scale(first, count, [drawn](int64_t i) {
-          return static_cast<T>(static_cast<int32_t>(drawn[i] >> 8)) * T(0x1p-24);
+    }
+    random::Generator(ctx, 0).EachRaw<uint32_t>(
+        in.numel(), [=] DYGRAPH_FN(int64_t i, uint32_t bits) {
+          const T part = static_cast<T>(static_cast<int32_t>(bits >> 8)) * T(0x1p-24);
+          const T v = x[i], slope = v < T(0) ? low + range * part : T(1);
+          noise[i] = slope;
+          out[i] = v * slope;
         });
-      }
-    });
   }
 };
 
 REGISTER_OPERATOR(rrelu, DefineRrelu);
-REGISTER_CPU_KERNEL(rrelu, RreluKernel, float, double);
+REGISTER_KERNELS(rrelu, RreluKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,5 @@
+#include "kernels/loops.h"
 #include "operators/random/random.h"
-#include "platform/interrupt.h"
 
 namespace dygraph::random {
 namespace {
@@ -40,23 +40,27 @@ struct SamplingIdKernel {
     const SamplingIdAttrs& a = ctx.attrs<SamplingIdAttrs>();
     const Tensor& x = ctx.In(kX);
     int64_t rows = x.dim(0), columns = x.dim(1);
-    std::vector<double> drawn(static_cast<size_t>(rows));
-    Generator(ctx, a.seed).Uniform(drawn.data(), rows);
+    Scratch space = ctx.Workspace(static_cast<size_t>(rows) * sizeof(double));
+    double* drawn = space.as<double>();
+    Generator(ctx, a.seed).Uniform(drawn, rows);
     const double low = NumberFor<T>(a.min), high = NumberFor<T>(a.max);
     const T* p = x.data<T>();
     int64_t* to = ctx.Out(kIds).mutable_data<int64_t>();
-    for (int64_t i = 0; i < rows; ++i, p += columns) {
-      CheckInterrupt();
-      double left = low + drawn[i] * (high - low);
-      int64_t at = 0;
-      while (at < columns - 1 && !((left -= static_cast<double>(p[at])) < 0)) ++at;
-      to[i] = at;
-    }
+    kernels::ForEach(
+        rows,
+        [=] DYGRAPH_FN(int64_t i) {
+          const T* weight = p + i * columns;
+          double left = low + drawn[i] * (high - low);
+          int64_t at = 0;
+          while (at < columns - 1 && !((left -= static_cast<double>(weight[at])) < 0)) ++at;
+          to[i] = at;
+        },
+        columns);
   }
 };
 
 REGISTER_OPERATOR(sampling_id, DefineSamplingId);
-REGISTER_CPU_KERNEL(sampling_id, SamplingIdKernel, float, double);
+REGISTER_KERNELS(sampling_id, SamplingIdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::random

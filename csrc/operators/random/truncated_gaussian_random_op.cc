@@ -1,3 +1,4 @@
+#include "kernels/loops.h"
 #include "operators/random/random.h"
 
 namespace dygraph {
@@ -50,20 +51,21 @@ struct TruncatedGaussianRandomKernel {
     kernels::Philox generator = random::Generator(ctx, a.seed);
     generator.Normal(y, n);
     T mean = static_cast<T>(a.mean), std = static_cast<T>(a.std);
-    ParallelFor(n, kernels::Grain(8), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        // Further draws of element i stand at i + n, i + 2n, ...: the same for any cut of the work.
-        // About one in 22 needs one.
-        for (int64_t at = i + n; !(y[i] >= -2 && y[i] <= 2); at += n)
-          generator.Normal(y + i, 1, at);
-        y[i] = mean + std * y[i];
-      }
-    });
+    kernels::ForEach(
+        n,
+        [=] DYGRAPH_FN(int64_t i) {
+          // Further draws of element i stand at i + n, i + 2n, ...: the same for any cut of the
+          // work. About one in 22 needs one.
+          T v = y[i];
+          for (int64_t at = i + n; !(v >= -2 && v <= 2); at += n) v = generator.NormalAt<T>(at);
+          y[i] = mean + std * v;
+        },
+        8);
   }
 };
 
 REGISTER_OPERATOR(truncated_gaussian_random, DefineTruncatedGaussianRandom);
-REGISTER_CPU_KERNEL(truncated_gaussian_random, TruncatedGaussianRandomKernel, float, double);
+REGISTER_KERNELS(truncated_gaussian_random, TruncatedGaussianRandomKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

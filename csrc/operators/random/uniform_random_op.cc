@@ -1,3 +1,4 @@
+#include "kernels/loops.h"
 #include "op/open_attr.h"
 #include "operators/random/random.h"
 
@@ -53,18 +54,21 @@ struct UniformRandomKernel {
     ENFORCE(a.diag_num == 0 || last < n, OutOfRange,
             "the last diagonal element must lie within Out ", out.dims(), ", got number ", last);
     Generator(ctx, a.seed).Uniform(y, n);
-    kernels::Map(y, y, n, [=](T u) {
+    kernels::Map(y, y, n, [=] DYGRAPH_FN(T u) {
       T v = low + width * u;
       // rounding may reach max, which is not part of the interval
       return v < most || width == 0 ? v : low;
     });
-    for (int64_t i = 0; i < a.diag_num; ++i) y[i * (a.diag_step + 1)] = static_cast<T>(a.diag_val);
+    const int64_t step = int64_t{a.diag_step} + 1;
+    const T value = static_cast<T>(a.diag_val);
+    if (a.diag_num > 0)
+      kernels::ForEach(a.diag_num, [=] DYGRAPH_FN(int64_t i) { y[i * step] = value; });
   }
 };
 
 REGISTER_OPERATOR(uniform_random, DefineUniformRandom);
 REGISTER_OPEN_ATTRS(uniform_random, "min", "max");
-REGISTER_CPU_KERNEL(uniform_random, UniformRandomKernel, float, double);
+REGISTER_KERNELS(uniform_random, UniformRandomKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::random

@@ -74,16 +74,16 @@ struct LstmUnitKernel {
     T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
     const T *x = ctx.In(kX).data<T>(), *c0 = before.data<T>();
     T *c = ctx.Out(kC).mutable_data<T>(), *h = ctx.Out(kH).mutable_data<T>();
-    kernels::EachRow<T>(before.dim(0), 60 * width, [=](int64_t r) {
-      const T* row = x + r * 4 * width;
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < width; ++j) {
-        Unit<T> unit(row[j], row[width + j] + bias, row[2 * width + j], row[3 * width + j],
-                     c0[r * width + j]);
-        c[r * width + j] = unit.c;
-        h[r * width + j] = unit.o * unit.y;
-      }
-    });
+    kernels::EachInRows<T>(
+        before.dim(0), width,
+        [=] DYGRAPH_FN(int64_t r, int64_t j) {
+          const T* row = x + r * 4 * width;
+          Unit<T> unit(row[j], row[width + j] + bias, row[2 * width + j], row[3 * width + j],
+                       c0[r * width + j]);
+          c[r * width + j] = unit.c;
+          h[r * width + j] = unit.o * unit.y;
+        },
+        60);
   }
 };
 
@@ -121,7 +121,7 @@ const T* DataOrNull(const KernelContext& ctx, int slot) {
 }
 
 template <class T>
-T At(const T* x, int64_t i) {
+DYGRAPH_INLINE T At(const T* x, int64_t i) {
   return x ? x[i] : T(0);
 }
 
@@ -136,18 +136,19 @@ struct LstmUnitGradKernel {
     Tensor *to_x = ctx.OutOrNull(kX), *to_c = ctx.OutOrNull(kCPrev);
     T *dx = to_x ? to_x->mutable_data<T>() : nullptr,
       *dc = to_c ? to_c->mutable_data<T>() : nullptr;
-    kernels::EachRow<T>(before.dim(0), 80 * width, [=](int64_t r) {
-      const T* row = x + r * 4 * width;
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < width; ++j) {
-        int64_t k = r * width + j;
-        Unit<T> unit(row[j], row[width + j] + bias, row[2 * width + j], row[3 * width + j], c0[k]);
-        T d[5];
-        unit.Backward(At(up_c, k), At(up_h, k), d);
-        for (int q = 0; dx && q < 4; ++q) dx[r * 4 * width + q * width + j] = d[q];
-        if (dc) dc[k] = d[4];
-      }
-    });
+    kernels::EachInRows<T>(
+        before.dim(0), width,
+        [=] DYGRAPH_FN(int64_t r, int64_t j) {
+          const T* row = x + r * 4 * width;
+          const int64_t k = r * width + j;
+          Unit<T> unit(row[j], row[width + j] + bias, row[2 * width + j], row[3 * width + j],
+                       c0[k]);
+          T d[5];
+          unit.Backward(At(up_c, k), At(up_h, k), d);
+          for (int q = 0; dx && q < 4; ++q) dx[r * 4 * width + q * width + j] = d[q];
+          if (dc) dc[k] = d[4];
+        },
+        80);
   }
 };
 }  // namespace grad
@@ -236,9 +237,9 @@ struct LstmUnitGradGradKernel {
 using grad_grad::LstmUnitThird;
 
 REGISTER_OPERATOR(lstm_unit, DefineLstmUnit);
-REGISTER_CPU_KERNEL(lstm_unit, LstmUnitKernel, float, double);
+REGISTER_KERNELS(lstm_unit, LstmUnitKernel, float, double);
 REGISTER_OPERATOR(lstm_unit_grad, grad::DefineLstmUnitGrad);
-REGISTER_CPU_KERNEL(lstm_unit_grad, grad::LstmUnitGradKernel, float, double);
+REGISTER_KERNELS(lstm_unit_grad, grad::LstmUnitGradKernel, float, double);
 REGISTER_OPERATOR(lstm_unit_grad_grad, grad_grad::DefineLstmUnitGradGrad);
 REGISTER_CPU_KERNEL(lstm_unit_grad_grad, grad_grad::LstmUnitGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(lstm_unit_grad_grad, LstmUnitThird);

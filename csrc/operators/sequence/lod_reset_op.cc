@@ -42,7 +42,8 @@ struct LodResetKernel {
     LoDLevels lod;
     if (y) {
       bool holds_offsets = y->dtype() == DType::kInt32 || y->dtype() == DType::kInt64;
-      lod = y->lod() || !holds_offsets ? y->lod_levels() : LoDLevels{Integers(*y, "Y")};
+      lod = y->lod() || !holds_offsets ? y->lod_levels()
+                                       : LoDLevels{Integers(CopyTo(*y, CPUPlace()), "Y")};
     } else {
       ENFORCE(!a.target_lod.empty(), InvalidArgument,
               "either Y or target_lod must be given, got neither");
@@ -65,7 +66,7 @@ struct LodResetKernel {
 };
 
 REGISTER_OPERATOR(lod_reset, DefineLodReset);
-REGISTER_CPU_KERNEL(lod_reset, LodResetKernel, AllTypes);
+REGISTER_KERNELS(lod_reset, LodResetKernel, AllTypes);
 
 }  // namespace
 }  // namespace dygraph::sequence

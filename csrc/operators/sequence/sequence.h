@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "op/op_registry.h"
@@ -45,24 +44,6 @@ struct Moves {
 
 // Elements of a row.
 inline int64_t WidthOf(const Dims& dims) { return Numel(dims, 1, dims.rank()); }
-
-inline void CopyRuns(const Moves& moves, const void* from, size_t row_bytes, void* to) {
-  if (row_bytes == 0) return;
-  for (const Run& r : moves.runs) {
-    std::memcpy(static_cast<char*>(to) + r.to * row_bytes,
-                static_cast<const char*>(from) + r.from * row_bytes, r.count * row_bytes);
-  }
-}
-
-// x's rows get what arrived at their copies.
-template <class T>
-void AddRunsBack(const Moves& moves, const T* g, int64_t width, T* x) {
-  for (const Run& r : moves.runs) {
-    const T* from = g + r.to * width;
-    T* to = x + r.from * width;
-    for (int64_t i = 0; i < r.count * width; ++i) to[i] += from[i];
-  }
-}
 
 // The shape of X with another number of rows.
 inline Dims WithRows(const Dims& x, int64_t rows) {

@@ -1,4 +1,5 @@
 #include "op/gradient_call.h"
+#include "operators/gather.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -58,13 +59,14 @@ template <class T>
 struct SequenceConcatKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
-    T* to = out.mutable_data<T>();
-    int64_t width = WidthOf(out.dims());
     const Tensor& first = ctx.In(kX);
     Offsets joined(first.lod_levels().back().size(), 0);
-    ForEachPiece(ctx.call(), [&](int i, int64_t from, int64_t row, int64_t rows) {
-      std::copy_n(ctx.In(kX, i).data<T>() + from * width, rows * width, to + row * width);
+    std::vector<RowPiece> pieces;
+    ForEachPiece(ctx.call(), [&](int i, int64_t from, int64_t, int64_t rows) {
+      pieces.push_back({&ctx.In(kX, i), {from, from + rows}});
     });
+    CopyRowPieces(pieces, WidthOf(out.dims()) * sizeof(T),
+                  static_cast<char*>(out.mutable_raw_data()));
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
       const Offsets& own = ctx.In(kX, i).lod_levels().back();
       for (size_t s = 0; s < joined.size(); ++s) joined[s] += own[s];
@@ -98,11 +100,15 @@ template <class T>
 struct SequenceConcatGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
-    int64_t width = WidthOf(g.dims());
-    ForEachPiece(ctx.call(), [&](int i, int64_t from, int64_t row, int64_t rows) {
-      if (Tensor* to = ctx.OutOrNull(kX, i))
-        std::copy_n(g.data<T>() + row * width, rows * width, to->mutable_data<T>() + from * width);
+    std::vector<std::vector<RowPiece>> pieces(ctx.InputCount(kX));
+    ForEachPiece(ctx.call(), [&](int i, int64_t, int64_t row, int64_t rows) {
+      pieces[i].push_back({&g, {row, row + rows}});
     });
+    for (int i = 0; i < ctx.InputCount(kX); ++i) {
+      if (Tensor* to = ctx.OutOrNull(kX, i))
+        CopyRowPieces(pieces[i], WidthOf(g.dims()) * sizeof(T),
+                      static_cast<char*>(to->mutable_raw_data()));
+    }
   }
 };
 }  // namespace grad
@@ -135,26 +141,22 @@ template <class T>
 struct SequenceConcatGradGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
-    int64_t width = WidthOf(out.dims());
-    T* to = out.mutable_data<T>();
-    ForEachPiece(ctx.call(), [&](int i, int64_t from, int64_t row, int64_t rows) {
-      if (const Tensor* g = ctx.InOrNull(kXGradGrad, i)) {
-        std::copy_n(g->data<T>() + from * width, rows * width, to + row * width);
-      } else {
-        std::fill_n(to + row * width, rows * width, T(0));
-      }
+    std::vector<RowPiece> pieces;
+    ForEachPiece(ctx.call(), [&](int i, int64_t from, int64_t, int64_t rows) {
+      pieces.push_back({ctx.InOrNull(kXGradGrad, i), {from, from + rows}});
     });
+    CopyRowPieces(pieces, WidthOf(out.dims()) * sizeof(T),
+                  static_cast<char*>(out.mutable_raw_data()));
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(sequence_concat, DefineSequenceConcat);
-REGISTER_CPU_KERNEL(sequence_concat, SequenceConcatKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(sequence_concat, SequenceConcatKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(sequence_concat_grad, grad::DefineSequenceConcatGrad);
-REGISTER_CPU_KERNEL(sequence_concat_grad, grad::SequenceConcatGradKernel, float, double);
+REGISTER_KERNELS(sequence_concat_grad, grad::SequenceConcatGradKernel, float, double);
 REGISTER_OPERATOR(sequence_concat_grad_grad, grad_grad::DefineSequenceConcatGradGrad);
-REGISTER_CPU_KERNEL(sequence_concat_grad_grad, grad_grad::SequenceConcatGradGradKernel, float,
-                    double);
+REGISTER_KERNELS(sequence_concat_grad_grad, grad_grad::SequenceConcatGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

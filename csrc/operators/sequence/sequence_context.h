@@ -13,27 +13,6 @@ struct ContextAttrs {
   int64_t down() const { return std::max<int64_t>(0, int64_t{contextStart} + contextLength - 1); }
 };
 
-// Calls f(row, place in the window, source row >= 0, or -1, padding row) for all places; a padding
-// row of -1 stands for zeros.
-template <class F>
-void ForEachNeighbour(const Offsets& offsets, const ContextAttrs& a, F f) {
-  for (int64_t s = 0; s < Count(offsets); ++s) {
-    int64_t begin = offsets[s], end = offsets[s + 1];
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t k = 0; k < a.contextLength; ++k) {
-        int64_t from = row + a.contextStart + k;
-        if (from >= begin && from < end) {
-          f(row, k, from, int64_t{-1});
-        } else if (!a.paddingTrainable) {
-          f(row, k, int64_t{-1}, int64_t{-1});
-        } else {
-          f(row, k, int64_t{-1}, from < begin ? a.up() + from - begin : a.up() + from - end);
-        }
-      }
-    }
-  }
-}
-
 template <class A>
 OpDef& AddContextAttrs(OpDef& op) {
   return op
@@ -57,23 +36,6 @@ inline Dims ContextShape(InferContext& ctx, int x_slot, int padding_slot, const 
             a.up() + a.down(), ", ", x[1], "], got ", p);
   }
   return {x[0], MulSizes(x[1], a.contextLength)};
-}
-
-// x [rows, width] -> to [rows, contextLength * width]
-template <class T>
-void GatherContext(const Offsets& offsets, const ContextAttrs& a, const T* x, const T* padding,
-                   int64_t width, T* to) {
-  ForEachNeighbour(offsets, a, [&](int64_t row, int64_t k, int64_t from, int64_t pad) {
-    T* at = to + (row * a.contextLength + k) * width;
-    const T* source = from >= 0             ? x + from * width
-                      : padding && pad >= 0 ? padding + pad * width
-                                            : nullptr;
-    if (source) {
-      std::copy_n(source, width, at);
-    } else {
-      std::fill_n(at, width, T(0));
-    }
-  });
 }
 
 }  // namespace dygraph::sequence

@@ -1,5 +1,5 @@
 #include "op/gradient_call.h"
-#include "operators/sequence/sequence_context.h"
+#include "operators/sequence/sequence_context_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -81,24 +81,16 @@ struct SequenceContextGradKernel {
     Tensor *to_x = ctx.OutOrNull(kX), *to_padding = ctx.OutOrNull(kPadding);
     T* dx = to_x ? to_x->mutable_data<T>() : nullptr;
     T* dp = to_padding && to_padding->has_data() ? to_padding->mutable_data<T>() : nullptr;
-    if (dx) std::fill(dx, dx + to_x->numel(), T(0));
-    if (dp) std::fill(dp, dp + to_padding->numel(), T(0));
-    const T* g = ctx.In(kOutGrad).data<T>();
-    int64_t width = x.dim(1);
-    ForEachNeighbour(LastLevel(x, "X"), a, [&](int64_t row, int64_t k, int64_t from, int64_t pad) {
-      const T* at = g + (row * a.contextLength + k) * width;
-      T* to = from >= 0 ? (dx ? dx + from * width : nullptr)
-                        : (dp && pad >= 0 ? dp + pad * width : nullptr);
-      for (int64_t j = 0; to && j < width; ++j) to[j] += at[j];
-    });
+    SpreadContext(LastLevel(x, "X"), a, ctx.In(kOutGrad).data<T>(), x.dim(1), x.dim(0), dx,
+                  dp ? to_padding->dim(0) : 0, dp);
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_context, DefineSequenceContext);
-REGISTER_CPU_KERNEL(sequence_context, SequenceContextKernel, float, double);
+REGISTER_KERNELS(sequence_context, SequenceContextKernel, float, double);
 REGISTER_OPERATOR(sequence_context_grad, grad::DefineSequenceContextGrad);
-REGISTER_CPU_KERNEL(sequence_context_grad, grad::SequenceContextGradKernel, float, double);
+REGISTER_KERNELS(sequence_context_grad, grad::SequenceContextGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

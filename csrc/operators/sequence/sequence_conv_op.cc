@@ -1,5 +1,6 @@
+#include "kernels/elementwise.h"
 #include "kernels/matmul.h"
-#include "operators/sequence/sequence_context.h"
+#include "operators/sequence/sequence_context_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -65,14 +66,14 @@ struct SequenceConvKernel {
     T* c = context.mutable_data<T>();
     GatherContext(LastLevel(x, "X"), a, x.data<T>(), padding ? padding->data<T>() : nullptr,
                   x.dim(1), c);
-    if (depth == 0) return void(std::fill_n(out.mutable_data<T>(), out.numel(), T(0)));
+    if (depth == 0) return kernels::Fill(out.mutable_data<T>(), out.numel(), T(0));
     kernels::MatMul<T>(false, false, rows, width, depth, T(1), c, depth, filter.data<T>(), width,
                        T(0), out.mutable_data<T>(), width);
   }
 };
 
 REGISTER_OPERATOR(sequence_conv, DefineSequenceConv);
-REGISTER_CPU_KERNEL(sequence_conv, SequenceConvKernel, float, double);
+REGISTER_KERNELS(sequence_conv, SequenceConvKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

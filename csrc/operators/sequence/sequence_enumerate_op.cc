@@ -1,3 +1,5 @@
+#include "kernels/loops.h"
+#include "kernels/table.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -41,17 +43,23 @@ struct SequenceEnumerateKernel {
     const Offsets& offsets = LastLevel(x, "X");
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
-        for (int64_t k = i; k < i + a.win_size; ++k)
-          *to++ = k < offsets[s + 1] ? from[k] : static_cast<T>(a.pad_value);
-      }
-    }
+    std::vector<int64_t> ends;  // of the sequence of each row
+    for (int64_t s = 0; s < Count(offsets); ++s)
+      ends.insert(ends.end(), static_cast<size_t>(offsets[s + 1] - offsets[s]), offsets[s + 1]);
+    kernels::Table<int64_t> table(ends);
+    const int64_t *end = table.data(), size = a.win_size;
+    const T pad = static_cast<T>(a.pad_value);
+    kernels::ForEach(
+        static_cast<int64_t>(ends.size()),
+        [=] DYGRAPH_FN(int64_t i) {
+          for (int64_t k = 0; k < size; ++k) to[i * size + k] = i + k < end[i] ? from[i + k] : pad;
+        },
+        size);
   }
 };
 
 REGISTER_OPERATOR(sequence_enumerate, DefineSequenceEnumerate);
-REGISTER_CPU_KERNEL(sequence_enumerate, SequenceEnumerateKernel, int32_t, int64_t);
+REGISTER_KERNELS(sequence_enumerate, SequenceEnumerateKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -10,7 +10,7 @@ struct Spec {
   static constexpr const char *type = "sequence_expand_as", *grad_type = "sequence_expand_as_grad",
                               *out = "Out";
   static constexpr const char* inputs[] = {"X", "Y"};
-  static constexpr bool has_attrs = false;
+  static constexpr bool has_attrs = false, reads_others = false;
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.InputShape(slot); }
   static Dims Row(const Dims& x) { return RowAfterFirst(x); }
 
@@ -50,9 +50,9 @@ template <class T>
 using SequenceExpandAsGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand_as, DefineSequenceExpandAs);
-REGISTER_CPU_KERNEL(sequence_expand_as, SequenceExpandAsKernel, AllTypes);
+REGISTER_KERNELS(sequence_expand_as, SequenceExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_as_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(sequence_expand_as_grad, SequenceExpandAsGradKernel, float, double);
+REGISTER_KERNELS(sequence_expand_as_grad, SequenceExpandAsGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -14,7 +14,7 @@ struct Spec {
   static constexpr const char *type = "sequence_expand", *grad_type = "sequence_expand_grad",
                               *out = "Out";
   static constexpr const char* inputs[] = {"X", "Y"};
-  static constexpr bool has_attrs = true;
+  static constexpr bool has_attrs = true, reads_others = false;
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.InputShape(slot); }
   static Dims Row(const Dims& x) { return RowAfterFirst(x); }
 
@@ -74,9 +74,9 @@ template <class T>
 using SequenceExpandGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_expand, DefineSequenceExpand);
-REGISTER_CPU_KERNEL(sequence_expand, SequenceExpandKernel, AllTypes);
+REGISTER_KERNELS(sequence_expand, SequenceExpandKernel, AllTypes);
 REGISTER_OPERATOR(sequence_expand_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(sequence_expand_grad, SequenceExpandGradKernel, float, double);
+REGISTER_KERNELS(sequence_expand_grad, SequenceExpandGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

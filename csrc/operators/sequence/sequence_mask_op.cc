@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/loops.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -31,8 +32,9 @@ int64_t MaxLen(const Call& call) {
     ENFORCE(maxlen > 0, InvalidArgument, "MaxLenTensor must be at least 1, got ", maxlen);
   }
   if (maxlen >= 0) return maxlen;
-  const Tensor& x = call.in.at(kX)->tensor();
-  if (!x.has_data()) return -1;
+  const Tensor& given = call.in.at(kX)->tensor();
+  if (!given.has_data()) return -1;
+  const Tensor x = CopyTo(given, CPUPlace());
   double most = 0;
   VisitLengths(x, [&](auto* lengths) {
     for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<double>(lengths[i]));
@@ -47,7 +49,8 @@ void DefineSequenceMask(OpDef& op) {
           ">>> F.sequence_mask(to_variable([2, 0, 3])).tolist()\n"
           "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]")
       .Input(kX, "X", "lengths of sequences, any shape; int32, int64 or floating")
-      .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen", kDispensable)
+      .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen",
+             kDispensable | kOnHost)
       .Output(kY, "Y", "shape of X + [maxlen]")
       .Attr(&SequenceMaskAttrs::maxlen, "maxlen", "-1: the largest of X", AtLeast(-1))
       .Attr(&SequenceMaskAttrs::out_dtype, "out_dtype", "element type of Y")
@@ -60,18 +63,21 @@ void DefineSequenceMask(OpDef& op) {
       .NoGrad();
 }
 
+template <class T, class L>
+void FillRows(const L* lengths, int64_t rows, int64_t width, T* y) {
+  kernels::ForEachRow(rows, width, [=] DYGRAPH_FN(int64_t i, kernels::Team team) {
+    const double most = static_cast<double>(width);
+    const double given = std::ceil(static_cast<double>(lengths[i]));
+    const int64_t length = given > 0 ? static_cast<int64_t>(given < most ? given : most) : 0;
+    team.Each(width, [=](int64_t j) { y[i * width + j] = j < length ? T(1) : T(0); });
+  });
+}
+
 template <class T>
 void Fill(const Tensor& x, Tensor* out) {
-  int64_t width = out->dim(out->rank() - 1);
+  const int64_t width = out->dim(out->rank() - 1);
   T* y = out->mutable_data<T>();
-  VisitLengths(x, [&](auto* lengths) {
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      double most = static_cast<double>(width), given = std::ceil(static_cast<double>(lengths[i]));
-      int64_t length = given > 0 ? static_cast<int64_t>(std::min(given, most)) : 0;
-      std::fill_n(y + i * width, length, T(1));
-      std::fill_n(y + i * width + length, width - length, T(0));
-    }
-  });
+  VisitLengths(x, [&](auto* lengths) { FillRows(lengths, x.numel(), width, y); });
 }
 
 template <class>
@@ -93,7 +99,7 @@ struct SequenceMaskKernel {
 };
 
 REGISTER_OPERATOR(sequence_mask, DefineSequenceMask);
-REGISTER_CPU_KERNEL(sequence_mask, SequenceMaskKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(sequence_mask, SequenceMaskKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

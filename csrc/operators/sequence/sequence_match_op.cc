@@ -1,3 +1,4 @@
+#include "kernels/elementwise.h"
 #include "kernels/matmul.h"
 #include "operators/sequence/sequence.h"
 
@@ -127,7 +128,7 @@ struct SequenceMatchGradKernel {
     auto start = [&](int slot) {
       Tensor* out = ctx.OutOrNull(slot);
       if (!out) return static_cast<T*>(nullptr);
-      std::fill_n(out->mutable_data<T>(), out->numel(), T(0));
+      kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
       return out->mutable_data<T>();
     };
     T *dx = start(kXGrad), *dy = start(kYGrad);
@@ -151,9 +152,9 @@ struct SequenceMatchGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_match, DefineSequenceMatch);
-REGISTER_CPU_KERNEL(sequence_match, SequenceMatchKernel, float, double);
+REGISTER_KERNELS(sequence_match, SequenceMatchKernel, float, double);
 REGISTER_OPERATOR(sequence_match_grad, grad::DefineSequenceMatchGrad);
-REGISTER_CPU_KERNEL(sequence_match_grad, grad::SequenceMatchGradKernel, float, double);
+REGISTER_KERNELS(sequence_match_grad, grad::SequenceMatchGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -1,5 +1,5 @@
 #include "op/gradient_call.h"
-#include "operators/sequence/sequence.h"
+#include "operators/sequence/sequence_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -70,15 +70,11 @@ struct SequencePadKernel {
     Tensor& out = ctx.Out(kOut);
     int64_t width = WidthOf(x.dims()), longest = out.dim(1);
     const T *from = x.data<T>(), *value = pad.data<T>();
-    T* to = out.mutable_data<T>();
-    Tensor* lengths = ctx.OutOrNull(kLength);
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      int64_t length = offsets[s + 1] - offsets[s];
-      if (lengths) lengths->mutable_data<int64_t>()[s] = length;
-      T* at = to + s * longest * width;
-      std::copy_n(from + offsets[s] * width, length * width, at);
-      for (int64_t i = length * width; i < longest * width; ++i)
-        at[i] = pad.numel() == 1 ? value[0] : value[i % width];
+    PadRows(offsets, from, width, longest, value, pad.numel() == 1, out.mutable_data<T>());
+    if (Tensor* lengths = ctx.OutOrNull(kLength)) {
+      std::vector<int64_t> list;
+      for (int64_t s = 0; s < Count(offsets); ++s) list.push_back(offsets[s + 1] - offsets[s]);
+      ctx.device().CopyFromHost(lengths->mutable_data<int64_t>(), list.data(), lengths->bytes());
     }
   }
 };
@@ -113,19 +109,18 @@ struct SequencePadGradKernel {
     const Tensor &x = ctx.In(kX), &g = ctx.In(kOutGrad);
     const Offsets& offsets = LastLevel(x, "X");
     int64_t width = WidthOf(x.dims()), longest = g.dim(1);
-    T* to = ctx.Out(kX).mutable_data<T>();
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      std::copy_n(g.data<T>() + s * longest * width, (offsets[s + 1] - offsets[s]) * width,
-                  to + offsets[s] * width);
-    }
+    Moves moves;
+    for (int64_t s = 0; s < Count(offsets); ++s)
+      moves.Add(s * longest, offsets[s + 1] - offsets[s]);
+    CopyRuns(moves, g.data<T>(), width * sizeof(T), ctx.Out(kX).mutable_data<T>());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_pad, DefineSequencePad);
-REGISTER_CPU_KERNEL(sequence_pad, SequencePadKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(sequence_pad, SequencePadKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(sequence_pad_grad, grad::DefineSequencePadGrad);
-REGISTER_CPU_KERNEL(sequence_pad_grad, grad::SequencePadGradKernel, float, double);
+REGISTER_KERNELS(sequence_pad_grad, grad::SequencePadGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

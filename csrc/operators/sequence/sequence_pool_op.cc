@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "kernels/loops.h"
+#include "kernels/table.h"
 #include "op/gradient_call.h"
-#include "operators/sequence/sequence.h"
+#include "operators/sequence/sequence_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -65,14 +67,38 @@ void Narrow(const std::string& pooltype, int64_t* begin, int64_t* end) {
   if (pooltype == "LAST" && *begin < *end) *begin = *end - 1;
 }
 
-// out = the weighted sum of rows [begin, end)
+// The rows that each sequence sums up.
 template <class T>
-void SumRows(const T* x, int64_t begin, int64_t end, int64_t width, T weight, T* out) {
-  std::fill(out, out + width, T(0));
-  for (int64_t r = begin; r < end; ++r) {
-    for (int64_t j = 0; j < width; ++j) out[j] += x[r * width + j];
+std::vector<WeightedRows<T>> PartsOf(const std::string& pooltype, const Offsets& offsets) {
+  std::vector<WeightedRows<T>> parts;
+  for (int64_t s = 0; s < Count(offsets); ++s) {
+    int64_t begin = offsets[s], end = offsets[s + 1];
+    const T weight = begin == end ? T(0) : WeightOf<T>(pooltype, end - begin);
+    Narrow(pooltype, &begin, &end);
+    parts.push_back({begin, end, weight});
   }
-  for (int64_t j = 0; j < width; ++j) out[j] *= weight;
+  return parts;
+}
+
+// The largest number of each column of each sequence, and its row.
+template <class T>
+void PoolMax(const Offsets& offsets, const T* x, int64_t width, T other, T* y, int32_t* from) {
+  kernels::Table<int64_t> table(offsets);
+  const int64_t* begin = table.data();
+  kernels::ForEach(
+      Count(offsets) * width,
+      [=] DYGRAPH_FN(int64_t i) {
+        const int64_t s = i / width, j = i % width;
+        int64_t best = begin[s];
+        for (int64_t r = best + 1; r < begin[s + 1]; ++r) {
+          const T v = x[r * width + j], top = x[best * width + j];
+          if (v > top || (v != v && top == top)) best = r;
+        }
+        const bool empty = begin[s] == begin[s + 1];
+        y[i] = empty ? other : x[best * width + j];
+        if (from) from[i] = empty ? -1 : static_cast<int32_t>(best);
+      },
+      offsets.back() / std::max<int64_t>(Count(offsets), 1) + 1);
 }
 
 template <class T>
@@ -84,47 +110,24 @@ struct SequencePoolKernel {
     const T* x = in.data<T>();
     Tensor &out = ctx.Out(kOut), *index = ctx.OutOrNull(kMaxIndex);
     T* y = out.mutable_data<T>();
-    int64_t width = WidthOf(in.dims());
-    bool max = a.pooltype == "MAX";
-    for (int64_t s = 0; s < Count(offsets); ++s, y += width) {
-      int64_t begin = offsets[s], end = offsets[s + 1];
-      int32_t* from = max && index ? index->mutable_data<int32_t>() + s * width : nullptr;
-      if (begin == end) {
-        std::fill(y, y + width, static_cast<T>(a.pad_value));
-        if (from) std::fill(from, from + width, -1);
-      } else if (max) {
-        for (int64_t j = 0; j < width; ++j) {
-          int64_t best = begin;
-          for (int64_t r = begin + 1; r < end; ++r) {
-            T v = x[r * width + j], top = x[best * width + j];
-            if (v > top || (v != v && top == top)) best = r;
-          }
-          y[j] = x[best * width + j];
-          if (from) from[j] = static_cast<int32_t>(best);
-        }
-      } else {
-        T weight = WeightOf<T>(a.pooltype, end - begin);
-        Narrow(a.pooltype, &begin, &end);
-        SumRows(x, begin, end, width, weight, y);
-      }
+    const int64_t width = WidthOf(in.dims());
+    const T other = static_cast<T>(a.pad_value);
+    if (a.pooltype == "MAX") {
+      PoolMax(offsets, x, width, other, y, index ? index->mutable_data<int32_t>() : nullptr);
+    } else {
+      SumRows(PartsOf<T>(a.pooltype, offsets), x, width, other, y);
     }
     LoDLevels upper = UpperLevels(in.lod_levels());
     if (!upper.empty()) out.SetLoD(std::move(upper));
   }
 };
 
-// Rows of MaxIndex come from outside where the gradient is called by name.
-const int32_t* CheckedIndex(const Tensor& index, const Offsets& offsets, int64_t width) {
+// MaxIndex with the shape of Out.
+const Tensor& IndexIn(const KernelContext& ctx, int slot, const Offsets& offsets, int64_t width) {
+  const Tensor& index = ctx.In(slot);
   ENFORCE(index.numel() == Count(offsets) * width, InvalidArgument,
           "MaxIndex must have the shape of Out, got ", index.dims());
-  const int32_t* from = index.data<int32_t>();
-  for (int64_t i = 0; i < index.numel(); ++i) {
-    int64_t begin = offsets[i / width], end = offsets[i / width + 1];
-    ENFORCE(begin == end || (from[i] >= begin && from[i] < end), OutOfRange,
-            "each of MaxIndex must be a row of its sequence, in [", begin, ", ", end, "), got ",
-            from[i]);
-  }
-  return from;
+  return index;
 }
 
 namespace grad {
@@ -156,23 +159,11 @@ struct SequencePoolGradKernel {
     const Offsets& offsets = LastLevel(x, "X");
     int64_t width = WidthOf(x.dims());
     const T* g = ctx.In(kOutGrad).data<T>();
-    const int32_t* index =
-        type == "MAX" ? CheckedIndex(ctx.In(kMaxIndex), offsets, width) : nullptr;
-    Tensor& out = ctx.Out(kX);
-    T* to = out.mutable_data<T>();
-    std::fill(to, to + out.numel(), T(0));
-    for (int64_t s = 0; s < Count(offsets); ++s, g += width) {
-      int64_t begin = offsets[s], end = offsets[s + 1];
-      if (begin == end) continue;
-      if (index) {
-        for (int64_t j = 0; j < width; ++j) to[index[s * width + j] * width + j] += g[j];
-        continue;
-      }
-      T weight = WeightOf<T>(type, end - begin);
-      Narrow(type, &begin, &end);
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t j = 0; j < width; ++j) to[r * width + j] = weight * g[j];
-      }
+    T* to = ctx.Out(kX).mutable_data<T>();
+    if (type == "MAX") {
+      PutPicked(IndexIn(ctx, kMaxIndex, offsets, width), offsets, g, width, to, x.dim(0));
+    } else {
+      SpreadRows(PartsOf<T>(type, offsets), g, width, to, x.dim(0));
     }
   }
 };
@@ -212,29 +203,22 @@ struct SequencePoolGradGradKernel {
     const Offsets& offsets = LastLevel(x, "X");
     int64_t width = WidthOf(x.dims());
     const T* v = ctx.In(kXGradGrad).data<T>();
-    const int32_t* index =
-        type == "MAX" ? CheckedIndex(ctx.In(kMaxIndex), offsets, width) : nullptr;
     T* y = ctx.Out(kOut).mutable_data<T>();
-    for (int64_t s = 0; s < Count(offsets); ++s, y += width) {
-      int64_t begin = offsets[s], end = offsets[s + 1];
-      if (begin == end || !index) {
-        T weight = begin == end ? T(0) : WeightOf<T>(type, end - begin);
-        Narrow(type, &begin, &end);
-        SumRows(v, begin, end, width, weight, y);
-      } else {
-        for (int64_t j = 0; j < width; ++j) y[j] = v[index[s * width + j] * width + j];
-      }
+    if (type == "MAX") {
+      PickRows(IndexIn(ctx, kMaxIndex, offsets, width), offsets, v, width, y);
+    } else {
+      SumRows(PartsOf<T>(type, offsets), v, width, T(0), y);
     }
   }
 };
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(sequence_pool, DefineSequencePool);
-REGISTER_CPU_KERNEL(sequence_pool, SequencePoolKernel, float, double);
+REGISTER_KERNELS(sequence_pool, SequencePoolKernel, float, double);
 REGISTER_OPERATOR(sequence_pool_grad, grad::DefineSequencePoolGrad);
-REGISTER_CPU_KERNEL(sequence_pool_grad, grad::SequencePoolGradKernel, float, double);
+REGISTER_KERNELS(sequence_pool_grad, grad::SequencePoolGradKernel, float, double);
 REGISTER_OPERATOR(sequence_pool_grad_grad, grad_grad::DefineSequencePoolGradGrad);
-REGISTER_CPU_KERNEL(sequence_pool_grad_grad, grad_grad::SequencePoolGradGradKernel, float, double);
+REGISTER_KERNELS(sequence_pool_grad_grad, grad_grad::SequencePoolGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

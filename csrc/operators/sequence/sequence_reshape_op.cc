@@ -85,9 +85,9 @@ struct SequenceReshapeGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_reshape, DefineSequenceReshape);
-REGISTER_CPU_KERNEL(sequence_reshape, SequenceReshapeKernel, AllTypes);
+REGISTER_KERNELS(sequence_reshape, SequenceReshapeKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reshape_grad, grad::DefineSequenceReshapeGrad);
-REGISTER_CPU_KERNEL(sequence_reshape_grad, grad::SequenceReshapeGradKernel, float, double);
+REGISTER_KERNELS(sequence_reshape_grad, grad::SequenceReshapeGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

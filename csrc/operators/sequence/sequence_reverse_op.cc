@@ -10,7 +10,7 @@ struct Spec {
   static constexpr const char *type = "sequence_reverse", *grad_type = "sequence_reverse_grad",
                               *out = "Y";
   static constexpr const char* inputs[] = {"X"};
-  static constexpr bool has_attrs = false;
+  static constexpr bool has_attrs = false, reads_others = false;
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.Input(slot); }
   static Dims Row(const Dims& x) { return RowAfterFirst(x); }
 
@@ -44,9 +44,9 @@ template <class T>
 using SequenceReverseGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_reverse, DefineSequenceReverse);
-REGISTER_CPU_KERNEL(sequence_reverse, SequenceReverseKernel, AllTypes);
+REGISTER_KERNELS(sequence_reverse, SequenceReverseKernel, AllTypes);
 REGISTER_OPERATOR(sequence_reverse_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(sequence_reverse_grad, SequenceReverseGradKernel, float, double);
+REGISTER_KERNELS(sequence_reverse_grad, SequenceReverseGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

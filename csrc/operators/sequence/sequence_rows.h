@@ -1,11 +1,12 @@
 // Operators whose rows are rows of X, moved: kernels and gradient from one plan of moves. `Spec`
 // gives
 //   type, grad_type, out (the output's name), inputs (names, X first);
+//   reads_others: the plan reads what the inputs after X hold, not only their LoD;
 //   static Moves Plan(const Call&);  // the gradient's inputs begin with the forward's
 //   static Dims Row(const Dims& x);  // the shape of a row
 #pragma once
 
-#include "operators/sequence/sequence.h"
+#include "operators/sequence/sequence_loops.h"
 
 namespace dygraph::sequence {
 
@@ -49,7 +50,8 @@ struct RowOps {
   static void DefineGrad(OpDef& op) {
     op.Comment("X@GRAD = at each row of X the sum of Out@GRAD where the row went.");
     for (int i = 0; i < InputCount(); ++i)
-      op.Input(i, Spec::inputs[i], i ? "as in the forward call" : "its shape and LoD");
+      op.Input(i, Spec::inputs[i], i ? "as in the forward call" : "its shape and LoD",
+               i > 0 && Spec::reads_others ? kOnHost : 0);
     std::string out_grad = std::string(Spec::out) + "@GRAD";
     op.Input(InputCount(), out_grad.c_str(), "shape of the output")
         .Output(kX, "X@GRAD", "shape of X")
@@ -81,10 +83,8 @@ struct RowOps {
   struct Backward {
     static void Compute(KernelContext& ctx) {
       Tensor& x = ctx.Out(kX);
-      T* to = x.mutable_data<T>();
-      std::fill(to, to + x.numel(), T(0));
       AddRunsBack(Spec::Plan(ctx.call()), ctx.In(InputCount()).data<T>(),
-                  Numel(Spec::Row(x.dims())), to);
+                  Numel(Spec::Row(x.dims())), x.mutable_data<T>(), x.numel());
     }
   };
 };

@@ -1,3 +1,6 @@
+#include "kernels/loops.h"
+#include "kernels/table.h"
+#include "kernels/touched_rows.h"
 #include "op/gradient_shapes.h"
 #include "operators/arguments.h"
 #include "operators/sequence/sequence.h"
@@ -18,9 +21,8 @@ void CheckIds(InferContext& ctx, int x_slot) {
           x);
 }
 
-// Calls f(place in X, number of the update), every id checked before.
-template <class F>
-void ForEachId(const Tensor& ids, const Dims& x, F f) {
+// The place in X of each update; every id is checked.
+std::vector<int64_t> PlacesOf(const Tensor& ids, const Dims& x) {
   const Offsets& offsets = LastLevel(ids, "Ids");
   std::vector<int64_t> list = Integers(ids, "Ids");
   for (size_t i = 0; i < list.size(); ++i) {
@@ -28,8 +30,9 @@ void ForEachId(const Tensor& ids, const Dims& x, F f) {
             "), the width of X, got ", list[i], " at position ", i);
   }
   for (int64_t s = 0; s < Count(offsets); ++s) {
-    for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) f(s * x[1] + list[i], i);
+    for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) list[i] += s * x[1];
   }
+  return list;
 }
 
 void DefineSequenceScatter(OpDef& op) {
@@ -41,7 +44,7 @@ void DefineSequenceScatter(OpDef& op) {
           ">>> F.sequence_scatter(x, ids, updates).tolist()\n"
           "[[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]")
       .Input(kX, "X", "[sequences of Ids, D]")
-      .Input(kIds, "Ids", "[rows, 1] with LoD, int32 or int64, in [0, D)")
+      .Input(kIds, "Ids", "[rows, 1] with LoD, int32 or int64, in [0, D)", kOnHost)
       .Input(kUpdates, "Updates", "[rows, 1], as many as Ids")
       .Output(kOut, "Out", "shape of X")
       .Shape([](InferContext& ctx) {
@@ -66,8 +69,11 @@ struct SequenceScatterKernel {
     const Tensor &x = ctx.In(kX), &updates = ctx.In(kUpdates);
     T* to = ctx.Out(kOut).mutable_data<T>();
     const T *add = updates.data<T>(), *from = x.data<T>();
-    std::copy_n(from, x.numel(), to);
-    ForEachId(ctx.In(kIds), x.dims(), [&](int64_t place, int64_t i) { to[place] += add[i]; });
+    if (x.numel() > 0) ctx.device().CopyWithin(to, from, x.bytes());
+    const std::vector<int64_t> places = PlacesOf(ctx.In(kIds), x.dims());
+    kernels::ForEachTouched<T>(
+        places.data(), static_cast<int64_t>(places.size()), 1,
+        [=] DYGRAPH_FN(int64_t place, int64_t i, int64_t) { to[place] += add[i]; });
   }
 };
 
@@ -77,7 +83,7 @@ constexpr int kOutGrad = 0;
 void DefineSequenceScatterGrad(OpDef& op) {
   op.Comment("Updates@GRAD[j] = Out@GRAD[i, Ids[j]]; X@GRAD is Out@GRAD itself.")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
-      .Input(kIds, "Ids", "as in sequence_scatter")
+      .Input(kIds, "Ids", "as in sequence_scatter", kOnHost)
       .Input(kUpdates, "Updates", "its shape")
       .Output(0, "Updates@GRAD", "shape of Updates")
       .Shape([](InferContext& ctx) {
@@ -102,7 +108,11 @@ struct SequenceScatterGradKernel {
     const Tensor& g = ctx.In(kOutGrad);
     const T* from = g.data<T>();
     T* to = ctx.Out(0).mutable_data<T>();
-    ForEachId(ctx.In(kIds), g.dims(), [&](int64_t place, int64_t i) { to[i] = from[place]; });
+    const std::vector<int64_t> places = PlacesOf(ctx.In(kIds), g.dims());
+    kernels::Table<int64_t> table(places);
+    const int64_t* place = table.data();
+    kernels::ForEach(static_cast<int64_t>(places.size()),
+                     [=] DYGRAPH_FN(int64_t i) { to[i] = from[place[i]]; });
   }
 };
 }  // namespace grad

@@ -10,7 +10,7 @@ struct Spec {
   static constexpr const char *type = "sequence_slice", *grad_type = "sequence_slice_grad",
                               *out = "Out";
   static constexpr const char* inputs[] = {"X", "Offset", "Length"};
-  static constexpr bool has_attrs = false;
+  static constexpr bool has_attrs = false, reads_others = true;
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.Input(slot); }
   static Dims Row(const Dims& x) { return RowAfterFirst(x); }
 
@@ -49,8 +49,8 @@ void DefineSequenceSlice(OpDef& op) {
           ">>> out.tolist(), out.lod()\n"
           "([[2], [3], [4]], [[0, 2, 3]])")
       .Input(kX, "X", "rows with LoD")
-      .Input(kOffset, "Offset", "[sequences, 1], int32 or int64")
-      .Input(kLength, "Length", "[sequences, 1], int32 or int64")
+      .Input(kOffset, "Offset", "[sequences, 1], int32 or int64", kOnHost)
+      .Input(kLength, "Length", "[sequences, 1], int32 or int64", kOnHost)
       .Output(kOut, "Out", "the rows, with their LoD")
       .Shape(Ops::InferShape)
       .MixedDTypes()
@@ -63,9 +63,9 @@ template <class T>
 using SequenceSliceGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_slice, DefineSequenceSlice);
-REGISTER_CPU_KERNEL(sequence_slice, SequenceSliceKernel, AllTypes);
+REGISTER_KERNELS(sequence_slice, SequenceSliceKernel, AllTypes);
 REGISTER_OPERATOR(sequence_slice_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(sequence_slice_grad, SequenceSliceGradKernel, float, double);
+REGISTER_KERNELS(sequence_slice_grad, SequenceSliceGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -1,4 +1,6 @@
+#include "kernels/loops.h"
 #include "kernels/math.h"
+#include "kernels/table.h"
 #include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
@@ -28,6 +30,11 @@ void DefineSequenceSoftmax(OpDef& op) {
       .Grad(CallGradient);
 }
 
+// What a sequence costs of which there are so many rows.
+int64_t CostOf(const Offsets& offsets) {
+  return 8 * (offsets.back() / std::max<int64_t>(Count(offsets), 1) + 1);
+}
+
 template <class T>
 struct SequenceSoftmaxKernel {
   static void Compute(KernelContext& ctx) {
@@ -36,15 +43,20 @@ struct SequenceSoftmaxKernel {
     int64_t width = WidthOf(in.dims());
     const T* x = in.data<T>();
     T* y = ctx.Out(kOut).mutable_data<T>();
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      int64_t begin = offsets[s] * width, end = offsets[s + 1] * width;
-      for (int64_t j = begin; j < std::min(begin + width, end); ++j) {
-        T top = x[j], sum = 0;
-        for (int64_t k = j; k < end; k += width) top = x[k] > top ? x[k] : top;
-        for (int64_t k = j; k < end; k += width) sum += y[k] = kernels::Exp(x[k] - top);
-        for (int64_t k = j; k < end; k += width) y[k] /= sum;
-      }
-    }
+    kernels::Table<int64_t> table(offsets);
+    const int64_t* start = table.data();
+    kernels::ForEach(
+        Count(offsets) * width,
+        [=] DYGRAPH_FN(int64_t i) {
+          const int64_t s = i / width, begin = start[s] * width + i % width;
+          const int64_t end = start[s + 1] * width;
+          if (begin >= end) return;
+          T top = x[begin], sum = 0;
+          for (int64_t k = begin; k < end; k += width) top = x[k] > top ? x[k] : top;
+          for (int64_t k = begin; k < end; k += width) sum += y[k] = kernels::Exp(x[k] - top);
+          for (int64_t k = begin; k < end; k += width) y[k] /= sum;
+        },
+        CostOf(offsets));
   }
 };
 
@@ -85,22 +97,26 @@ struct SequenceSoftmaxGradKernel {
     int64_t width = WidthOf(out.dims());
     const T *y = out.data<T>(), *g = ctx.In(kOutGrad).data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      int64_t begin = offsets[s] * width, end = offsets[s + 1] * width;
-      for (int64_t j = begin; j < std::min(begin + width, end); ++j) {
-        T sum = 0;
-        for (int64_t k = j; k < end; k += width) sum += y[k] * g[k];
-        for (int64_t k = j; k < end; k += width) to[k] = y[k] * (g[k] - sum);
-      }
-    }
+    kernels::Table<int64_t> table(offsets);
+    const int64_t* start = table.data();
+    kernels::ForEach(
+        Count(offsets) * width,
+        [=] DYGRAPH_FN(int64_t i) {
+          const int64_t s = i / width, begin = start[s] * width + i % width;
+          const int64_t end = start[s + 1] * width;
+          T sum = 0;
+          for (int64_t k = begin; k < end; k += width) sum += y[k] * g[k];
+          for (int64_t k = begin; k < end; k += width) to[k] = y[k] * (g[k] - sum);
+        },
+        CostOf(offsets));
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_softmax, DefineSequenceSoftmax);
-REGISTER_CPU_KERNEL(sequence_softmax, SequenceSoftmaxKernel, float, double);
+REGISTER_KERNELS(sequence_softmax, SequenceSoftmaxKernel, float, double);
 REGISTER_OPERATOR(sequence_softmax_grad, grad::DefineSequenceSoftmaxGrad);
-REGISTER_CPU_KERNEL(sequence_softmax_grad, grad::SequenceSoftmaxGradKernel, float, double);
+REGISTER_KERNELS(sequence_softmax_grad, grad::SequenceSoftmaxGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

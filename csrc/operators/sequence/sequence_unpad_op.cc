@@ -10,7 +10,7 @@ struct Spec {
   static constexpr const char *type = "sequence_unpad", *grad_type = "sequence_unpad_grad",
                               *out = "Out";
   static constexpr const char* inputs[] = {"X", "Length"};
-  static constexpr bool has_attrs = false;
+  static constexpr bool has_attrs = false, reads_others = true;
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.Input(slot); }
   static Dims Row(const Dims& x) {
     ENFORCE(x.rank() >= 2, InvalidArgument, "X must have shape [sequences, longest, ...], got ", x);
@@ -48,7 +48,7 @@ void DefineSequenceUnpad(OpDef& op) {
           ">>> out.tolist(), out.lod()\n"
           "([[1.0], [2.0], [3.0]], [[0, 2, 3]])")
       .Input(kX, "X", "[sequences, longest, ...]")
-      .Input(kLength, "Length", "[sequences], int64 or int32")
+      .Input(kLength, "Length", "[sequences], int64 or int32", kOnHost)
       .Output(kOut, "Out", "[sum of Length, ...], [sum of Length, 1] for X of two axes")
       .Shape([](InferContext& ctx) {
         Spec::Row(ctx.dims(kX));
@@ -64,9 +64,9 @@ template <class T>
 using SequenceUnpadGradKernel = Ops::Backward<T>;
 
 REGISTER_OPERATOR(sequence_unpad, DefineSequenceUnpad);
-REGISTER_CPU_KERNEL(sequence_unpad, SequenceUnpadKernel, AllTypes);
+REGISTER_KERNELS(sequence_unpad, SequenceUnpadKernel, AllTypes);
 REGISTER_OPERATOR(sequence_unpad_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(sequence_unpad_grad, SequenceUnpadGradKernel, float, double);
+REGISTER_KERNELS(sequence_unpad_grad, SequenceUnpadGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence
