@@ -178,7 +178,7 @@ class TestSelectOutput(OpTest):
             "forward_float32 forward_float64 gradient second_order third_order empty zero_d "
             "broadcast channels_last lod_passes leaves_inputs_alone same_bits wrong_input "
             "program_equals_eager shapes_before_a_run program_gradient_equals_eager "
-            "traced_equals_eager"
+            "traced_equals_eager runs_on_cuda"
         ).split()
     }
 

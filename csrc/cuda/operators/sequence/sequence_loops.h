@@ -82,7 +82,7 @@ void PickRows(const Tensor& index, const Offsets& offsets, const T* x, int64_t w
   kernels::Table<int64_t> table(offsets);
   const int64_t* begin = table.data();
   const int32_t* from = index.data<int32_t>();
-  const cuda::IndexGuard row("sequence_pool: MaxIndex", offsets.back());
+  const cuda::IndexGuard row({"sequence_pool", "MaxIndex"}, offsets.back());
   cuda::ForEach(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t s = i / width;
     y[i] = begin[s] == begin[s + 1] ? T(0) : x[row(from[i]) * width + i % width];
@@ -95,7 +95,7 @@ void PutPicked(const Tensor& index, const Offsets& offsets, const T* g, int64_t 
   kernels::Table<int64_t> table(offsets);
   const int64_t* begin = table.data();
   const int32_t* from = index.data<int32_t>();
-  const cuda::IndexGuard row("sequence_pool: MaxIndex", offsets.back());
+  const cuda::IndexGuard row({"sequence_pool", "MaxIndex"}, offsets.back());
   cuda::ForEach(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t s = i / width;
     if (begin[s] < begin[s + 1]) x[row(from[i]) * width + i % width] = g[i];
