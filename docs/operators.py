@@ -1,5 +1,6 @@
 """Writes docs/operators.md from the registry: ``python docs/operators.py``. `make docs` runs it."""
 
+import sys
 import textwrap
 from fnmatch import fnmatchcase
 from functools import cache
@@ -49,7 +50,9 @@ def kernels(name):
     """(dtypes in order of registration, libraries)."""
     dtypes, libraries = [], []
     for text in info(name).kernels:
-        _, dtype, _, library = text.split(", ")
+        place, dtype, _, library = text.split(", ")
+        if place != "CPUPlace":
+            continue
         library = library.split()[1]
         for item, found in ((short(dtype), dtypes), (library, libraries)):
             if item not in found:
@@ -126,6 +129,25 @@ def wrapped(text):
     return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
+def on_cuda():
+    """The section on devices, with the CUDA backend of the tests; as it is now without one."""
+    title = "## On CUDA devices"
+    sys.path.append(str(HERE.parent / "tests"))
+    import cuda_library
+
+    if cuda_library.place() is None:
+        text = PAGE.read_text(encoding="utf-8")
+        return text[text.index(title) : text.index("## What Fluid has")].rstrip().split("\n")
+    found = dygraph.cuda.device_kernels()
+    own, host = found["device"], found["host"]
+    text = (
+        f"{len(own)} of {len(own) + len(host)} operators, those of gradients among them, have "
+        "kernels of their own for a CUDAPlace: `dygraph.cuda.device_kernels()`. The host computes "
+        "the others, with copies there and back:"
+    )
+    return [title, "", wrapped(text), "", wrapped(f"{quoted(sorted(host))}.")]
+
+
 def page():
     names = forward_operators()
     known = set(dygraph.op_names())
@@ -139,7 +161,7 @@ def page():
         "|---" * 7 + "|",
     ]
     lines += [row(n) for n in names]
-    lines += ["", "## What Fluid has and this library lacks", ""]
+    lines += ["", *on_cuda(), "", "## What Fluid has and this library lacks", ""]
     what = {"T1": "needed by ordinary models", "T2": "the next useful ones", "T3": "rarer ones"}
     for tier, listed in fluid().items():
         absent = [n for n in listed if n not in known | MARKS]

@@ -2,9 +2,9 @@
 
 import contextlib
 
-import cuda_library
 import numpy as np
 
+import cuda_library
 import dygraph
 from dygraph import nn
 

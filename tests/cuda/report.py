@@ -224,7 +224,6 @@ def memory():
     """Many steps of two networks: the memory in use stays what it was after the first ones."""
     sys.path.insert(0, str(ROOT / "tests"))
     import cuda_steps
-
     from dygraph import cuda
 
     here, found = place(), {}

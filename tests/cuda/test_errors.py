@@ -10,10 +10,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-import cuda_library
-import cuda_steps
 import pytest
 
+import cuda_library
+import cuda_steps
 import dygraph
 from dygraph import _core, cuda
 

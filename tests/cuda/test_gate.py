@@ -1,9 +1,9 @@
 """Networks train on the device as on the host, in every setting of the pretended CUDA."""
 
-import cuda_library
-import cuda_steps
 import pytest
 
+import cuda_library
+import cuda_steps
 from dygraph import cuda
 
 SETTINGS = [{}, {"LATE": 1}, {"REVERSE": 1}, {"BATCH": 1}, {"LATE": 1, "REVERSE": 1}]

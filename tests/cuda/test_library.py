@@ -5,9 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import cuda_library
 import pytest
 
+import cuda_library
 import dygraph
 
 MOST_MEGABYTES = 30  # of the one that nvcc makes

@@ -1,9 +1,9 @@
 """Networks train on a CUDA device as on the host, without leaving it for what they multiply."""
 
-import cuda_library
 import numpy as np
 import pytest
 
+import cuda_library
 import dygraph
 from dygraph import _core, cuda, nn, ops
 
@@ -176,5 +176,5 @@ def test_flags_of_convolutions(place, flag):
     finally:
         dygraph.set_flags({f"FLAGS_{flag}": False})
     tolerance = 2e-3 if flag == "allow_tf32" and not cuda_library.is_pretended() else 1e-5
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         np.testing.assert_allclose(a, b, tolerance, tolerance)

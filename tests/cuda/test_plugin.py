@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import cuda_library
 import plugins
-import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 TEXT = (TESTS.parent / "docs/new_operator.md").read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cuda_library
 import pytest
+
+import cuda_library
 
 REPORT = Path(__file__).resolve().parent / "report.py"
 pytestmark = [

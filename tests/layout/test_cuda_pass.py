@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # What compiles a file for each device (csrc/cuda/CMakeLists.txt).
 IN_CUDA_PASS = re.compile(
-    r"\bREGISTER_KERNELS\(|\bREGISTER_ELEMENTWISE\(|\A// Compiled for each device\."
+    r"\bREGISTER_(KERNELS|ELEMENTWISE|ELEMENTWISE_KERNELS|SPECIAL|EXTREME|COMPARISON|MOVING_KERNEL)"
+    r"\(|\A// Compiled for each device\."
 )
 
 
