@@ -1,5 +1,5 @@
 #include "operators/higher_gradient.h"
-#include "operators/linear/attention.h"
+#include "operators/linear/attention_call.h"
 
 namespace dygraph::attention {
 namespace {

@@ -1,6 +1,6 @@
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "operators/linear/attention.h"
+#include "operators/linear/attention_call.h"
 
 namespace dygraph::attention {
 namespace {
