@@ -74,7 +74,7 @@ void FailIn(const char* library, const std::string& says, const char* what) {
   if (status == cudaSuccess) status = cudaStreamQuery(CurrentStream());
   if (status != cudaSuccess && status != cudaErrorNotReady) Fail(status, what);
   cudaGetLastError();
-  THROW(PreconditionNotMet, library, " reports ", says, " of ", what);
+  THROW(PreconditionNotMet, library, " must succeed in ", what, ", got the status ", says);
 }
 
 }  // namespace dygraph::cuda

@@ -56,7 +56,7 @@ static KernelList KernelsFor() {
 
 }  // namespace dygraph::cuda
 
-#define DYGRAPH_CUDA_KERNELS(name, type, kernel, ...)                                          \
+#define REGISTER_ON_CUDA(name, type, kernel, ...)                                          \
   static ::dygraph::KernelRegistration name(                                                   \
       #type, ::dygraph::DeviceKind::kCUDA, ::dygraph::KernelLayout::kPlain,                    \
       ::dygraph::Library::kPlain, ::dygraph::cuda::KernelsFor<kernel, __VA_ARGS__>(), nullptr, \
@@ -64,6 +64,6 @@ static KernelList KernelsFor() {
 #undef REGISTER_KERNELS
 #undef REGISTER_DEVICE_TYPES
 #define REGISTER_KERNELS(type, kernel, ...) \
-  DYGRAPH_CUDA_KERNELS(kernel_registration_##type, type, kernel, __VA_ARGS__)
+  REGISTER_ON_CUDA(kernel_registration_##type, type, kernel, __VA_ARGS__)
 #define REGISTER_DEVICE_TYPES(type, kernel, ...) \
-  DYGRAPH_CUDA_KERNELS(type_registration_##type, type, kernel, __VA_ARGS__)
+  REGISTER_ON_CUDA(type_registration_##type, type, kernel, __VA_ARGS__)

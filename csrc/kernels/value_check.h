@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 
 #include "base/enforce.h"
@@ -17,7 +18,9 @@ void CheckEach(const T* x, int64_t n, F ok, const char* text) {
     if (__builtin_expect(ok(x[i]), 1)) continue;
     const std::string message = text;
     const size_t at = message.find('%');
-    THROW(InvalidArgument, message.substr(0, at), x[i], " at position ", i, message.substr(at + 1));
+    std::ostringstream all;
+    all << message.substr(0, at) << x[i] << " at position " << i << message.substr(at + 1);
+    throw Error(ErrorKind::InvalidArgument, all.str());
   }
 }
 

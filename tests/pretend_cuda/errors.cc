@@ -1,4 +1,4 @@
-// Names and texts of errors, as the real runtime has them.
+// Names and texts of errors, as the real runtime has them, and its version.
 #include <cuda_runtime_api.h>
 
 namespace {
@@ -80,5 +80,13 @@ const char* cudaGetErrorString(cudaError_t error) {
     if (e.code == error) return e.text;
   }
   return "unrecognized error code";
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
 }
 }

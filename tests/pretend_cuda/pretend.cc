@@ -1,5 +1,5 @@
 // The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
-// 985 lines because all of them work on the same queues under one lock.
+// 997 lines because all of them work on the same queues under one lock.
 #include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -508,14 +508,6 @@ cudaError_t cudaPeekAtLastError() { return g_sticky != cudaSuccess ? g_sticky : 
 
 // Devices -----------------------------------------------------------------------------------------
 
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
   PRETEND_ENTER();

@@ -26,8 +26,8 @@ using cuda::Cudnn;
 enum Pass { kForward, kData, kFilter };
 
 void Ok(int status, const char* what) {
-  ENFORCE(status == 0, PreconditionNotMet, "cuDNN reports ",
-          status == 0 ? "" : cuda::TheCudnn().ErrorString(status), " of ", what);
+  ENFORCE(status == 0, PreconditionNotMet, "cuDNN must succeed in ", what, ", got the status ",
+          status == 0 ? "" : cuda::TheCudnn().ErrorString(status));
 }
 
 // One axis of the images. cuDNN knows one padding for both ends; what an end needs more stands in
@@ -413,13 +413,13 @@ void ConvBackwardBias(const T* dy, const ConvShape& p, bool of_input, T* db) {
   Reduce<SumOp<T>>(dy, Span<const int64_t>(rows, 3), Span<const bool>(summed, 3), db);
 }
 
-#define CONV(T)                                                                            \
+#define REGISTER_TYPE(T)                                                                   \
   template void ConvForward(const T*, const T*, const T*, const T*, const ConvShape&, T*); \
   template void ConvBackwardInput(const T*, const T*, const T*, const ConvShape&, T*);     \
   template void ConvBackwardFilter(const T*, const T*, const ConvShape&, T*);              \
   template void ConvBackwardBias(const T*, const ConvShape&, bool, T*)
-CONV(float);
-CONV(double);
-#undef CONV
+REGISTER_TYPE(float);
+REGISTER_TYPE(double);
+#undef REGISTER_TYPE
 
 }  // namespace dygraph::kernels

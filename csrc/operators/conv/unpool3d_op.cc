@@ -1,4 +1,4 @@
-#include "operators/conv/unpool.h"
+#include "operators/conv/unpool_rule.h"
 
 namespace dygraph {
 namespace {

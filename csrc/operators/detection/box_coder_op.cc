@@ -1,6 +1,6 @@
 #include "op/lod_rule.h"
 #include "operators/detection/boxes.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 
 namespace dygraph::boxes {
 namespace {

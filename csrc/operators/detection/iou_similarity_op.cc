@@ -1,5 +1,5 @@
 #include "operators/detection/boxes.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 
 namespace dygraph::boxes {
 namespace {

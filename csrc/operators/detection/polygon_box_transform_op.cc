@@ -1,5 +1,5 @@
 #include "op/op_registry.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 
 namespace dygraph {
 namespace {

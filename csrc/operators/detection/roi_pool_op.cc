@@ -1,6 +1,6 @@
 #include "kernels/table.h"
 #include "operators/detection/argmax_loops.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 #include "operators/detection/rois.h"
 
 namespace dygraph::rois {

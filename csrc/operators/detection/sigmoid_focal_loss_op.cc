@@ -4,7 +4,7 @@
 #include "kernels/table.h"
 #include "op/gradient_call.h"
 #include "operators/arguments.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {

@@ -1,6 +1,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/table.h"
-#include "operators/detection/pairs.h"
+#include "operators/detection/box_pairs.h"
 #include "operators/detection/yolo.h"
 
 namespace dygraph::yolo {

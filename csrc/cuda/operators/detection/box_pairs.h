@@ -1,4 +1,4 @@
-// operators/detection/pairs.h on the device.
+// operators/detection/box_pairs.h on the device.
 #pragma once
 
 #include <cstdint>
