@@ -1,6 +1,8 @@
 """Which CUDA the tests use: the library that FLAGS_cuda_library names, else the pretended one.
 
-The pretended one (tests/pretend_cuda) is built by ``make test`` and computes on any machine.
+The pretended one (tests/pretend_cuda) is built by ``make test`` and computes on any machine. An open
+backend adds kernels to operators, so tests on a device run apart: with DYGRAPH_TEST_CUDA=1, by
+``pytest -k cuda``.
 """
 
 import contextlib
@@ -14,7 +16,9 @@ PRETENDED = Path(__file__).resolve().parent.parent / "build/main/libs/pretend"
 
 
 def place():
-    """CUDAPlace(0), or None where neither library is there."""
+    """CUDAPlace(0); None where neither library is there or tests on a device were not asked for."""
+    if os.environ.get("DYGRAPH_TEST_CUDA") != "1":
+        return None
     if not os.environ.get("FLAGS_cuda_library"):
         library = PRETENDED / "libdygraph_cuda.so"
         if not library.exists():

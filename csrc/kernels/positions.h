@@ -11,12 +11,12 @@ namespace dygraph::kernels {
 // naming operator and slot.
 class Positions {
  public:
-  Positions(const int32_t* at, int64_t n, int64_t size, bool none_allowed, const char* op,
+  Positions(const int32_t* at, int64_t n, int64_t size, bool none_allowed, const char* /*op*/,
             const char* slot)
       : at_(at) {
     for (int64_t i = 0; i < n; ++i) {
-      ENFORCE(at[i] < size && at[i] >= (none_allowed ? -1 : 0), OutOfRange, op, ": ", slot,
-              " must lie in [0, ", size, "), got ", at[i]);
+      ENFORCE(at[i] < size && at[i] >= (none_allowed ? -1 : 0), OutOfRange, slot,
+              " must lie in [0, ", size, "), the elements of a channel, got ", at[i]);
     }
   }
   int32_t operator[](int64_t i) const { return at_[i]; }

@@ -73,7 +73,7 @@ def _joined(ranks):
             {"name": "process_sort_index", "ph": "M", "pid": rank, "args": {"sort_index": rank}},
         ]
     for rank, events in enumerate(ranks):
-        for name, category, start, duration, thread, size, shapes, caller in events:
+        for name, category, start, duration, thread, size, shapes, caller, *_ in events:
             args = {"bytes": size, "inputs": shapes, "caller": caller}
             trace.append(
                 {"name": name, "cat": category, "ph": "X", "pid": rank, "tid": thread,

@@ -19,7 +19,7 @@ from dygraph.errors import (
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
 from dygraph.nn.hooks import HookHandle
-from dygraph.nn.moves import Moves
+from dygraph.nn.moves import _Moves
 from dygraph.nn.param_attr import ParamAttr
 from dygraph.nn.paths import add_layer, tell_path
 
@@ -37,7 +37,7 @@ def needs_gradient(value):
     return False
 
 
-class Layer(check.NamedArguments, spellings.OfObjects, Moves):
+class Layer(check.NamedArguments, spellings.OfObjects, _Moves):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in

@@ -4,10 +4,10 @@ from dygraph import _core
 from dygraph.autograd.recording import no_grad
 from dygraph.functions.arguments import cuda_place_of, place_and_type
 
-__all__ = ["Moves"]
+__all__ = []
 
 
-class Moves:
+class _Moves:
     """Base of `Layer` with these methods."""
 
     def to(self, place=None, dtype=None):

@@ -31,6 +31,8 @@ def test_no_loop_of_the_host_is_called(library):
     done = subprocess.run(["nm", "-DCu", library], capture_output=True, text=True, check=True)
     names = [line.split(" ", 1)[1] for line in map(str.strip, done.stdout.splitlines())]
     assert any("dygraph::" in name for name in names)
+    # numbers of the tape of third gradients, which are worked out on the host
+    names = [name for name in names if "Scalar" not in name and "Constant(double)" not in name]
     assert [name for name in names if "dygraph::kernels::" in name] == []
 
 

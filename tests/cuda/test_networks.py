@@ -125,15 +125,11 @@ def test_trains_as_on_the_host(place, network, shape, dtype):
     draw = np.random.default_rng(3)
     x = draw.normal(size=shape)
     labels = draw.integers(0, 10, (shape[0], 1))
-    default = dygraph.get_default_dtype()
-    dygraph.set_default_dtype(dtype)
-    try:
+    with dygraph.guard(dtype=dtype):
         state, losses, parameters = train(network, None, x, labels, dtype)
         counts = dict(cuda.fallbacks())
         with cuda_library.on(place):
             _, device_losses, device_parameters = train(network, state, x, labels, dtype)
-    finally:
-        dygraph.set_default_dtype(default)
     assert losses[-1] < losses[0]
     np.testing.assert_allclose(device_losses, losses, 1e-5)
     for name, value in parameters.items():

@@ -89,6 +89,7 @@ struct HashRowsKernel {
     int64_t* to = ctx.Out(kOut).mutable_data<int64_t>();
     const auto mod = static_cast<uint64_t>(a.mod_by);
     const int64_t hashes = a.num_hash;
+    if (rows * hashes == 0) return;
     kernels::ForEach(
         rows * hashes,
         [=] DYGRAPH_FN(int64_t i) {
