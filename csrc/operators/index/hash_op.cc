@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/loops.h"
@@ -89,7 +90,6 @@ struct HashRowsKernel {
     int64_t* to = ctx.Out(kOut).mutable_data<int64_t>();
     const auto mod = static_cast<uint64_t>(a.mod_by);
     const int64_t hashes = a.num_hash;
-    if (rows * hashes == 0) return;
     kernels::ForEach(
         rows * hashes,
         [=] DYGRAPH_FN(int64_t i) {
@@ -98,7 +98,7 @@ struct HashRowsKernel {
           const uint64_t h = XxHash64(row, static_cast<size_t>(width) * sizeof(T), k);
           to[i] = static_cast<int64_t>(h % mod);
         },
-        width);
+        std::max<int64_t>(width, 1));
   }
 };
 
