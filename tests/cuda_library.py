@@ -1,7 +1,7 @@
 """Which CUDA the tests use: the library that FLAGS_cuda_library names, else the pretended one.
 
-The pretended one (tests/pretend_cuda) is built by ``make test`` and computes on any machine. An open
-backend adds kernels to operators, so tests on a device run apart: with DYGRAPH_TEST_CUDA=1, by
+The pretended one (tests/pretend_cuda) is built by ``make test`` and computes on any machine. An
+open backend adds kernels to operators, so tests on a device run apart: with DYGRAPH_TEST_CUDA=1, by
 ``pytest -k cuda``.
 """
 

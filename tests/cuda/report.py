@@ -47,7 +47,8 @@ def command(*arguments, seconds=480, **environment):
     """Runs it in the root; its status and the end of what it printed."""
     done = subprocess.run(
         [str(a) for a in arguments], cwd=ROOT, text=True, timeout=seconds,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "DYGRAPH_TEST_CUDA": "1", **environment},
     )  # fmt: skip
     return done.returncode, done.stdout[-4000:]
 
