@@ -54,34 +54,32 @@ void DefineMomentum(OpDef& op) {
 
 template <class T>
 struct MomentumKernel {
-  const T *p, *v;
-  T *p_out, *v_out;
-  T mu, scale, decay;
-  bool nesterov, changed;
-
-  // One element, whose gradient is g.
-  DYGRAPH_INLINE void Step(T rate, int64_t i, T g) const {
-    if (changed) g = scale * g + decay * p[i];
-    const T velocity = mu * v[i] + g;
-    v_out[i] = velocity;
-    p_out[i] = p[i] - rate * (nesterov ? g + mu * velocity : velocity);
+  // Whether it looks ahead, and whether the gradient is changed first, are known to the loop.
+  template <bool kNesterov, bool kChanged>
+  static void Run(KernelContext& ctx, T scale, T decay) {
+    const T *p = ctx.In(kParam).data<T>(), *v = ctx.In(kVelocity).data<T>();
+    T *p_out = ctx.Out(kParamOut).mutable_data<T>(),
+      *v_out = ctx.Out(kVelocityOut).mutable_data<T>();
+    const T mu = static_cast<T>(ctx.attrs<MomentumAttrs>().mu);
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad, Number<T>(ctx.In(kLearningRate)),
+        [=] DYGRAPH_FN(T rate, int64_t i, T given) {
+          const T g = kChanged ? scale * given + decay * p[i] : given;
+          const T velocity = mu * v[i] + g;
+          v_out[i] = velocity;
+          p_out[i] = p[i] - rate * (kNesterov ? g + mu * velocity : velocity);
+        });
   }
 
   static void Compute(KernelContext& ctx) {
     const MomentumAttrs& a = ctx.attrs<MomentumAttrs>();
     const T scale = static_cast<T>(a.rescale_grad),
             decay = a.regularization_method.empty() ? T(0) : T(a.regularization_coeff);
-    const MomentumKernel step{ctx.In(kParam).data<T>(),
-                              ctx.In(kVelocity).data<T>(),
-                              ctx.Out(kParamOut).mutable_data<T>(),
-                              ctx.Out(kVelocityOut).mutable_data<T>(),
-                              static_cast<T>(a.mu),
-                              scale,
-                              decay,
-                              a.use_nesterov,
-                              scale != T(1) || decay != T(0)};
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, Number<T>(ctx.In(kLearningRate)),
-                                 [=] DYGRAPH_FN(T rate, int64_t i, T g) { step.Step(rate, i, g); });
+    const bool changed = scale != T(1) || decay != T(0);
+    if (a.use_nesterov)
+      changed ? Run<true, true>(ctx, scale, decay) : Run<true, false>(ctx, scale, decay);
+    else
+      changed ? Run<false, true>(ctx, scale, decay) : Run<false, false>(ctx, scale, decay);
   }
 };
 
