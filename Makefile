@@ -42,8 +42,8 @@ PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY)
 # pip shows nothing of what it starts; the line of progress goes to this shell's own output.
 # $(call BUILD_HERE,build directory,options of CMake,command of pip)
 BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) $(or $(3),install) -q --no-build-isolation
-# $(call run_ctest,build directory): tests/cpp joins a build that pip has made.
-run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
+# $(call run_ctest,build directory,options of CMake): tests/cpp joins a build that pip has made.
+run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON $(2) >$(1)/configure.log && \
             $(VENV)/bin/cmake --build $(1) && \
             OMP_NUM_THREADS=1 $(VENV)/bin/ctest --test-dir $(1) --output-on-failure --no-tests=ignore --timeout 600
 # $(call run_pytest_in,build directory,environment): with the package in its site/ instead of the
@@ -82,7 +82,7 @@ test-small: $(STAMPS)/small $(STAMPS)/package-test
 	  tests/inference/small_library.py tests/inference/test_c_api.py tests/inference/test_deploy.py
 
 test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
-	$(call run_ctest,build/plain)
+	$(call run_ctest,build/plain,-DDYGRAPH_PRETEND_CUDA=OFF)
 	$(call run_pytest_in,build/plain,)
 
 # CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
@@ -90,7 +90,7 @@ test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 SANITIZED = PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)"
 sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
-	$(call run_ctest,build/sanitize)
+	$(call run_ctest,build/sanitize,-DDYGRAPH_PRETEND_CUDA=OFF)
 	$(call run_pytest_in,build/sanitize,$(SANITIZED))
 
 # CALLS calls of every operator; some 20 minutes.
@@ -102,7 +102,7 @@ fuzz: $(STAMPS)/sanitize $(STAMPS)/package-test
 # Threads of users and loaders; the pool's own, and restored images, are in tests/cpp.
 sanitize-threads: TESTS = tests/process/test_reliability.py tests/io tests/imperative tests/dygraph/test_watch.py
 sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
-	$(call run_ctest,build/threads)
+	$(call run_ctest,build/threads,-DDYGRAPH_PRETEND_CUDA=OFF)
 	$(call run_pytest_in,build/threads,LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \
 	  PYTEST_ADDOPTS="-k 'thread and not process'")
 
