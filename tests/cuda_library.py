@@ -16,13 +16,16 @@ PRETENDED = Path(__file__).resolve().parent.parent / "build/main/libs/pretend"
 
 
 def place():
-    """CUDAPlace(0); None where neither library is there or tests on a device were not asked for."""
+    """CUDAPlace(0); None without a device, or where tests on one were not asked for.
+
+    FileNotFoundError where they were and neither library is there: nothing is skipped unseen.
+    """
     if os.environ.get("DYGRAPH_TEST_CUDA") != "1":
         return None
     if not os.environ.get("FLAGS_cuda_library"):
         library = PRETENDED / "libdygraph_cuda.so"
         if not library.exists():
-            return None
+            raise FileNotFoundError(f"{library} must be built: make cuda-pretend")
         _core.set_flag("cuda_library", str(library))
     here = _core.CUDAPlace(0)
     return here if here.available else None

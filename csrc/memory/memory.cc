@@ -37,7 +37,7 @@ struct Pool {
     peak = std::max(peak, used);
   }
 
-  // Of a device: its large blocks in use, with their makers where a watcher told them.
+  // On a device: the large blocks in use; those allocated while calls are watched have their maker.
   struct Held {
     size_t bytes;
     const std::string* maker;

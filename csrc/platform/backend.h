@@ -11,7 +11,7 @@ namespace dygraph {
 // Opens the library of CUDAPlace and CUDAPinnedPlace, once for the process; other kinds have none
 // of ours. It registers their contexts, allocators and kernels.
 void OpenBackend(DeviceKind kind);
-// What kept it from being opened; empty: nothing did, or nobody asked yet.
+// Why opening it failed; empty if it did not fail or was not tried.
 const std::string& BackendProblem();
 
 // Raises in a child of fork() once the parent has used the device: its driver does not survive one.

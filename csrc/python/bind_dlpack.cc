@@ -167,7 +167,7 @@ void Return(Managed* managed) {
 }
 
 // An array of another library: where it lies, strides in elements.
-struct Lent {
+struct ForeignArray {
   Place place;
   char* data;
   Dims dims, strides;
@@ -175,60 +175,60 @@ struct Lent {
 };
 
 // A copy of elements that lie apart, made on the host.
-Tensor CopyOfStrided(const Lent& lent) {
-  Tensor t(lent.dims, lent.dtype, lent.place);
+Tensor CopyOfStrided(const ForeignArray& foreign) {
+  Tensor t(foreign.dims, foreign.dtype, foreign.place);
   if (t.numel() == 0) return t;
-  const auto size = static_cast<int64_t>(SizeOf(lent.dtype));
-  ENFORCE(reinterpret_cast<uintptr_t>(lent.data) % SizeOf(lent.dtype) == 0, InvalidArgument,
+  const auto size = static_cast<int64_t>(SizeOf(foreign.dtype));
+  ENFORCE(reinterpret_cast<uintptr_t>(foreign.data) % SizeOf(foreign.dtype) == 0, InvalidArgument,
           "the data of a DLPack tensor must be aligned to its elements of ", size, " bytes");
-  if (lent.place == CPUPlace()) {
-    kernels::CopyStrided(lent.dims, lent.data, lent.strides, t.mutable_raw_data(),
-                         Strides(lent.dims), SizeOf(lent.dtype));
+  if (foreign.place == CPUPlace()) {
+    kernels::CopyStrided(foreign.dims, foreign.data, foreign.strides, t.mutable_raw_data(),
+                         Strides(foreign.dims), SizeOf(foreign.dtype));
     return t;
   }
   int64_t first = 0, last = 0;  // elements that it spans
-  for (int i = 0; i < lent.dims.rank(); ++i) {
-    const int64_t reach = (lent.dims[i] - 1) * lent.strides[i];
+  for (int i = 0; i < foreign.dims.rank(); ++i) {
+    const int64_t reach = (foreign.dims[i] - 1) * foreign.strides[i];
     (reach < 0 ? first : last) += reach;
   }
-  DeviceContext& device = GetDeviceContext(lent.place);
+  DeviceContext& device = GetDeviceContext(foreign.place);
   std::vector<char> span(static_cast<size_t>((last - first + 1) * size));
-  device.CopyToHost(span.data(), lent.data + first * size, span.size());
-  Tensor host(lent.dims, lent.dtype);
-  kernels::CopyStrided(lent.dims, span.data() - first * size, lent.strides, host.mutable_raw_data(),
-                       Strides(lent.dims), SizeOf(lent.dtype));
+  device.CopyToHost(span.data(), foreign.data + first * size, span.size());
+  Tensor host(foreign.dims, foreign.dtype);
+  kernels::CopyStrided(foreign.dims, span.data() - first * size, foreign.strides,
+                       host.mutable_raw_data(), Strides(foreign.dims), SizeOf(foreign.dtype));
   device.CopyFromHost(t.mutable_raw_data(), host.raw_data(), t.bytes());
   return t;
 }
 
 // The array as a tensor over its memory; a copy where it does not lie as ours do, or is wanted.
 // `take` is called once all checks are passed, and `give_back` when the array is not used any more.
-Tensor TensorOver(const Lent& lent, bool copy, const std::function<void()>& take,
+Tensor TensorOver(const ForeignArray& foreign, bool copy, const std::function<void()>& take,
                   std::function<void()> give_back) {
-  const size_t bytes = ByteSize(lent.dims, lent.dtype);
-  const Dims plain = Strides(lent.dims);
-  bool dense = reinterpret_cast<uintptr_t>(lent.data) % SizeOf(lent.dtype) == 0;
-  for (int i = 0; i < lent.dims.rank(); ++i)
-    dense &= lent.dims[i] <= 1 || lent.strides[i] == plain[i];
-  ENFORCE(lent.data || bytes == 0, InvalidArgument, "a DLPack tensor of ", bytes,
+  const size_t bytes = ByteSize(foreign.dims, foreign.dtype);
+  const Dims plain = Strides(foreign.dims);
+  bool dense = reinterpret_cast<uintptr_t>(foreign.data) % SizeOf(foreign.dtype) == 0;
+  for (int i = 0; i < foreign.dims.rank(); ++i)
+    dense &= foreign.dims[i] <= 1 || foreign.strides[i] == plain[i];
+  ENFORCE(foreign.data || bytes == 0, InvalidArgument, "a DLPack tensor of ", bytes,
           " bytes must point to them, got a null pointer");
   std::function<void()> release = std::move(give_back);
-  if (lent.place.kind == DeviceKind::kCUDA) {
-    GetDeviceContext(lent.place).Enter();
-    release = [place = lent.place, f = std::move(release)] { AfterQueuedWork(place, f); };
+  if (foreign.place.kind == DeviceKind::kCUDA) {
+    GetDeviceContext(foreign.place).Enter();
+    release = [place = foreign.place, f = std::move(release)] { AfterQueuedWork(place, f); };
   }
   Tensor t;
   if (!copy && dense && bytes > 0) {
     take();
-    t.ShareStorage(Storage::Foreign(lent.place, lent.data, bytes, std::move(release)), lent.dims,
-                   lent.dtype);
+    t.ShareStorage(Storage::Foreign(foreign.place, foreign.data, bytes, std::move(release)),
+                   foreign.dims, foreign.dtype);
     return t;
   }
   if (!dense || bytes == 0) {
-    t = CopyOfStrided(lent);
+    t = CopyOfStrided(foreign);
   } else {
-    t = Tensor(lent.dims, lent.dtype, lent.place);
-    GetDeviceContext(lent.place).CopyWithin(t.mutable_raw_data(), lent.data, bytes);
+    t = Tensor(foreign.dims, foreign.dtype, foreign.place);
+    GetDeviceContext(foreign.place).CopyWithin(t.mutable_raw_data(), foreign.data, bytes);
   }
   take();
   release();
@@ -248,24 +248,25 @@ Place PlaceFrom(dlpack::DLDevice device) {
 template <class Managed>
 Tensor Borrow(Managed* managed, PyObject* capsule, const char* used_name, bool copy) {
   const dlpack::DLTensor& dl = managed->dl_tensor;
-  Lent lent;
-  lent.place = PlaceFrom(dl.device);
+  ForeignArray foreign;
+  foreign.place = PlaceFrom(dl.device);
   ENFORCE(dl.ndim >= 0 && dl.ndim <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank,
           " axes, got an array of ", dl.ndim);
-  lent.dtype = TypeFrom(dl.dtype);
+  foreign.dtype = TypeFrom(dl.dtype);
   for (int i = 0; i < dl.ndim; ++i) {
     ENFORCE(dl.shape[i] >= 0, InvalidArgument,
             "the sizes of a DLPack tensor must not be negative, got ", dl.shape[i], " for axis ",
             i);
-    lent.dims.push_back(dl.shape[i]);
+    foreign.dims.push_back(dl.shape[i]);
   }
-  const Dims plain = Strides(lent.dims);
-  for (int i = 0; i < dl.ndim; ++i) lent.strides.push_back(dl.strides ? dl.strides[i] : plain[i]);
-  lent.data = static_cast<char*>(dl.data) + (dl.data ? dl.byte_offset : 0);
+  const Dims plain = Strides(foreign.dims);
+  for (int i = 0; i < dl.ndim; ++i)
+    foreign.strides.push_back(dl.strides ? dl.strides[i] : plain[i]);
+  foreign.data = static_cast<char*>(dl.data) + (dl.data ? dl.byte_offset : 0);
   auto take = [&] {
     if (PyCapsule_SetName(capsule, used_name) != 0) throw py::error_already_set();
   };
-  return TensorOver(lent, copy, take, [managed] { Return(managed); });
+  return TensorOver(foreign, copy, take, [managed] { Return(managed); });
 }
 
 // The array that a `__cuda_array_interface__` describes; strides in elements, `owner` is kept.
@@ -275,12 +276,12 @@ Ref<Variable> FromCUDAArray(Place place, uintptr_t address, const std::vector<in
   ENFORCE(shape.size() <= static_cast<size_t>(kMaxRank) && shape.size() == strides.size(),
           InvalidArgument, "a variable has at most ", kMaxRank, " axes, got an array of ",
           shape.size());
-  Lent lent;
-  lent.place = place;
-  lent.data = reinterpret_cast<char*>(address);
-  lent.dims = Dims(shape.begin(), shape.end());
-  lent.strides = Dims(strides.begin(), strides.end());
-  lent.dtype = DTypeFromPython(dtype.ptr());
+  ForeignArray foreign;
+  foreign.place = place;
+  foreign.data = reinterpret_cast<char*>(address);
+  foreign.dims = Dims(shape.begin(), shape.end());
+  foreign.strides = Dims(strides.begin(), strides.end());
+  foreign.dtype = DTypeFromPython(dtype.ptr());
   PyObject* held = owner.ptr();
   auto give_back = [held] {
     if (!PyGILState_Check() && InterpreterEnds()) return;
@@ -288,7 +289,7 @@ Ref<Variable> FromCUDAArray(Place place, uintptr_t address, const std::vector<in
     Py_DECREF(held);
   };
   return Variable::Make(
-      Value(TensorOver(lent, copy, [held] { Py_INCREF(held); }, std::move(give_back))));
+      Value(TensorOver(foreign, copy, [held] { Py_INCREF(held); }, std::move(give_back))));
 }
 
 Ref<Variable> FromDLPack(py::object capsule, bool copy) {
