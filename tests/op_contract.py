@@ -556,13 +556,14 @@ def traced_equals_eager(case):
 
 @check
 def runs_on_cuda(case):
-    """On a CUDA device the host's numbers, forward and first gradients, in each float type."""
+    """With inputs on a CUDA device the host's numbers, forward and first gradients, in each float
+    type; operators without a kernel there compute on the host."""
     import cuda_library
 
     place = cuda_library.place()
-    info = case.info()
-    if place is None or not any("CUDAPlace" in kernel for kernel in info["kernels"]):
+    if place is None:
         return
+    info = case.info()
     t = tools()
     dtypes = [d for d in ("float32", "float64") if case.supports(d)] if floats_in(case) else [None]
     for dtype in dtypes:
@@ -592,3 +593,55 @@ def results_and_slopes(case, inputs, names):
         return results, {}
     slopes = case.analytic(inputs, names, outputs, t.random_projection)
     return results, {f"{n}'": a for n, a in slopes.items()}
+
+
+@check
+def higher_orders_on_cuda(case):
+    """On a CUDA device the host's gradients of the first three orders, in float64."""
+    import cuda_library
+
+    place = cuda_library.place()
+    setting = None if place is None else gradient_setting(case)
+    if not setting:
+        return
+    expected = gradients_by_order(case, *setting)
+    with cuda_library.on(place):
+        got = gradients_by_order(case, *setting)
+    case.assertEqual(set(got), set(expected))
+    rtol, atol = tolerance_of(case, "float64")
+    for name, want in expected.items():
+        scale = max(1.0, np.abs(want).max(initial=0))
+        np.testing.assert_allclose(
+            got[name], want, rtol, atol * scale, err_msg=f"{case.op_type} on CUDA: {name}"
+        )
+
+
+def gradients_by_order(case, inputs, names, outputs):
+    """Arrays by name and order, as in X'': each order with respect to the inputs and to the
+    gradients that the first one starts from."""
+    t = tools()
+    run = case.run_slots(inputs, grads_for=names)
+    points = {n: run.variables[n] for n in names}
+    tops = {o: run.results[o] for o in outputs if not run.results[o].stop_gradient}
+    found = {}
+    for order in ("'", "''", "'''"):
+        weights = {
+            n: _core.to_variable(t.random_projection(n + order, v.shape, 1))
+            for n, v in tops.items()
+        }
+        for weight in weights.values():
+            weight.stop_gradient = order != "'"
+        grads = _core.grad(
+            list(tops.values()), list(points.values()), list(weights.values()),
+            order != "'''", True, True,
+        ) if tops else []  # fmt: skip
+        grads = {n: g for n, g in zip(points, grads) if g is not None}
+        found |= {n + order: t.dense(g) for n, g in grads.items()}
+        if order == "'":
+            points |= {f"{n}@GRAD": w for n, w in weights.items()}
+        tops = {
+            n + order: g
+            for n, g in grads.items()
+            if not g.stop_gradient and not _core.is_selected_rows(g)
+        }
+    return found
