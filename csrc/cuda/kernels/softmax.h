@@ -65,7 +65,27 @@ void ForSoftmaxRows(SoftmaxShape s, F f) {
   ForEachRow(s.rows(), s.n, [=] DYGRAPH_FN(int64_t r, Team team) { f(r, s.First(r), team); });
 }
 
-template <class T>
+// What softmax and its logarithm differ in: y is Of(what is held of x - max and its exponential,
+// Rest(sum of the exponentials)), dx is Slope(y, dy, sum of Term(y, dy)).
+template <class C>
+struct Probability {
+  static DYGRAPH_INLINE C Held(C, C exponential) { return exponential; }
+  static DYGRAPH_INLINE C Rest(C total) { return C(1) / total; }
+  static DYGRAPH_INLINE C Of(C held, C rest) { return held * rest; }
+  static DYGRAPH_INLINE C Term(C y, C dy) { return y * dy; }
+  static DYGRAPH_INLINE C Slope(C y, C dy, C sum) { return y * (dy - sum); }
+};
+
+template <class C>
+struct LogProbability {
+  static DYGRAPH_INLINE C Held(C below, C) { return below; }
+  static DYGRAPH_INLINE C Rest(C total) { return Log(total); }
+  static DYGRAPH_INLINE C Of(C held, C rest) { return held - rest; }
+  static DYGRAPH_INLINE C Term(C, C dy) { return dy; }
+  static DYGRAPH_INLINE C Slope(C y, C dy, C sum) { return dy - Exp(y) * sum; }
+};
+
+template <class T, template <class> class Form>
 struct SoftmaxRow {
   const T* x;
   T* y;
@@ -74,6 +94,7 @@ struct SoftmaxRow {
   template <class Threads>
   DYGRAPH_INLINE void operator()(int64_t r, int64_t first, const Threads& team) const {
     using C = Wide<T>;
+    using F = Form<C>;
     const T* from = x + first;
     T* to = y + first;
     const int64_t by = step;
@@ -81,14 +102,17 @@ struct SoftmaxRow {
                                        [=](int64_t j) -> C { return from[j * by]; });
     const C total =
         team.template Sum<C>(n, [=](int64_t j) { return ExpBelowZero(C(from[j * by]) - top); });
-    const C factor = C(1) / total;
-    team.Each(n, [=](int64_t j) { to[j * by] = ExpBelowZero(C(from[j * by]) - top) * factor; });
+    const C rest = F::Rest(total);
+    team.Each(n, [=](int64_t j) {
+      const C below = C(from[j * by]) - top;
+      to[j * by] = F::Of(F::Held(below, ExpBelowZero(below)), rest);
+    });
     T* log = log_total;
     if (log) team.Once([=] { log[r] = top + Log(total); });
   }
 };
 
-template <class T>
+template <class T, template <class> class Form>
 struct SoftmaxGradRow {
   const T *y, *dy;
   T* dx;
@@ -96,11 +120,13 @@ struct SoftmaxGradRow {
   template <class Threads>
   DYGRAPH_INLINE void operator()(int64_t, int64_t first, const Threads& team) const {
     using C = Wide<T>;
+    using F = Form<C>;
     const T *a = y + first, *g = dy + first;
     T* to = dx + first;
     const int64_t by = step;
-    const C dot = team.template Sum<C>(n, [=](int64_t j) { return C(a[j * by]) * C(g[j * by]); });
-    team.Each(n, [=](int64_t j) { to[j * by] = C(a[j * by]) * (C(g[j * by]) - dot); });
+    const C sum =
+        team.template Sum<C>(n, [=](int64_t j) { return F::Term(C(a[j * by]), C(g[j * by])); });
+    team.Each(n, [=](int64_t j) { to[j * by] = F::Slope(C(a[j * by]), C(g[j * by]), sum); });
   }
 };
 
@@ -151,7 +177,7 @@ struct KeptRow {
   }
 };
 
-template <class T>
+template <class T, template <class> class Form>
 struct SoftmaxKeptRow {
   const T* x;
   T* y;
@@ -159,63 +185,36 @@ struct SoftmaxKeptRow {
   int64_t n;
   DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
     using C = Wide<T>;
+    using F = Form<C>;
     KeptRow<C> row(x + r * n, n, -std::numeric_limits<C>::infinity());
     const C top = row.Max(team);
     C mine = 0;
-    row.Each([&](int k, int64_t) { mine += row.v[k] = ExpBelowZero(row.v[k] - top); });
-    const C total = row.Sum(team, mine), factor = C(1) / total;
+    row.Each([&](int k, int64_t) {
+      const C below = row.v[k] - top, exponential = ExpBelowZero(below);
+      mine += exponential;
+      row.v[k] = F::Held(below, exponential);
+    });
+    const C total = row.Sum(team, mine), rest = F::Rest(total);
     T *to = y + r * n, *log = log_total;
-    row.Each([&](int k, int64_t j) { to[j] = row.v[k] * factor; });
+    row.Each([&](int k, int64_t j) { to[j] = F::Of(row.v[k], rest); });
     if (log) team.Once([=] { log[r] = top + Log(total); });
   }
 };
 
-template <class T>
-struct LogSoftmaxKeptRow {
-  const T* x;
-  T* y;
-  int64_t n;
-  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
-    using C = Wide<T>;
-    KeptRow<C> row(x + r * n, n, -std::numeric_limits<C>::infinity());
-    const C top = row.Max(team);
-    C mine = 0;
-    row.Each([&](int k, int64_t) { mine += ExpBelowZero(row.v[k] - top); });
-    const C total = Log(row.Sum(team, mine));
-    T* to = y + r * n;
-    row.Each([&](int k, int64_t j) { to[j] = (row.v[k] - top) - total; });
-  }
-};
-
-template <class T>
+template <class T, template <class> class Form>
 struct SoftmaxGradKeptRow {
   const T *y, *dy;
   T* dx;
   int64_t n;
   DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
     using C = Wide<T>;
+    using F = Form<C>;
     const KeptRow<C> a(y + r * n, n, C(0)), g(dy + r * n, n, C(0));
     C mine = 0;
-    a.Each([&](int k, int64_t) { mine += a.v[k] * g.v[k]; });
-    const C dot = a.Sum(team, mine);
+    a.Each([&](int k, int64_t) { mine += F::Term(a.v[k], g.v[k]); });
+    const C sum = a.Sum(team, mine);
     T* to = dx + r * n;
-    a.Each([&](int k, int64_t j) { to[j] = a.v[k] * (g.v[k] - dot); });
-  }
-};
-
-template <class T>
-struct LogSoftmaxGradKeptRow {
-  const T *y, *dy;
-  T* dx;
-  int64_t n;
-  DYGRAPH_INLINE void operator()(int64_t r, const Team& team) const {
-    using C = Wide<T>;
-    const KeptRow<C> a(y + r * n, n, C(0)), g(dy + r * n, n, C(0));
-    C mine = 0;
-    g.Each([&](int k, int64_t) { mine += g.v[k]; });
-    const C total = g.Sum(team, mine);
-    T* to = dx + r * n;
-    g.Each([&](int k, int64_t j) { to[j] = g.v[k] - Exp(a.v[k]) * total; });
+    a.Each([&](int k, int64_t j) { to[j] = F::Slope(a.v[k], g.v[k], sum); });
   }
 };
 
@@ -236,41 +235,6 @@ struct SoftmaxGradGradRow {
       const C d = g[j * by];
       to[j * by] = C(w[j * by]) * (d - of_g) - d * of_v;
     });
-  }
-};
-
-template <class T>
-struct LogSoftmaxRow {
-  const T* x;
-  T* y;
-  int64_t n, step;
-  template <class Threads>
-  DYGRAPH_INLINE void operator()(int64_t, int64_t first, const Threads& team) const {
-    using C = Wide<T>;
-    const T* from = x + first;
-    T* to = y + first;
-    const int64_t by = step;
-    const C top = team.template Max<C>(n, -std::numeric_limits<C>::infinity(),
-                                       [=](int64_t j) -> C { return from[j * by]; });
-    const C total = Log(
-        team.template Sum<C>(n, [=](int64_t j) { return ExpBelowZero(C(from[j * by]) - top); }));
-    team.Each(n, [=](int64_t j) { to[j * by] = (C(from[j * by]) - top) - total; });
-  }
-};
-
-template <class T>
-struct LogSoftmaxGradRow {
-  const T *y, *dy;
-  T* dx;
-  int64_t n, step;
-  template <class Threads>
-  DYGRAPH_INLINE void operator()(int64_t, int64_t first, const Threads& team) const {
-    using C = Wide<T>;
-    const T *a = y + first, *g = dy + first;
-    T* to = dx + first;
-    const int64_t by = step;
-    const C total = team.template Sum<C>(n, [=](int64_t j) -> C { return g[j * by]; });
-    team.Each(n, [=](int64_t j) { to[j * by] = C(g[j * by]) - Exp(C(a[j * by])) * total; });
   }
 };
 
@@ -309,25 +273,35 @@ struct LogSumExpGradRow {
   }
 };
 
+template <template <class> class Form, class T>
+void SoftmaxRows(const T* x, const SoftmaxShape& s, T* y, T* log_total = nullptr) {
+  if (s.n == 0) return;
+  if (KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, SoftmaxKeptRow<T, Form>{x, y, log_total, s.n});
+  }
+  ForSoftmaxRows(s, SoftmaxRow<T, Form>{x, y, log_total, s.n, s.inner});
+}
+
+template <template <class> class Form, class T>
+void SoftmaxGradRows(const T* y, const T* dy, const SoftmaxShape& s, T* dx) {
+  if (KeepsRows(s)) {
+    return ForEachRow(s.outer, s.n, SoftmaxGradKeptRow<T, Form>{y, dy, dx, s.n});
+  }
+  ForSoftmaxRows(s, SoftmaxGradRow<T, Form>{y, dy, dx, s.n, s.inner});
+}
+
 }  // namespace detail
 
 // y = softmax(x); `log_total`, where given, gets log(sum(exp(x))) of each row.
 template <class T>
 void Softmax(const T* x, const SoftmaxShape& s, T* y, T* log_total = nullptr) {
-  if (s.n == 0) return;
-  if (detail::KeepsRows(s)) {
-    return ForEachRow(s.outer, s.n, detail::SoftmaxKeptRow<T>{x, y, log_total, s.n});
-  }
-  detail::ForSoftmaxRows(s, detail::SoftmaxRow<T>{x, y, log_total, s.n, s.inner});
+  detail::SoftmaxRows<detail::Probability>(x, s, y, log_total);
 }
 
 // dx = y (dy - sum(dy y)).
 template <class T>
 void SoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& s, T* dx) {
-  if (detail::KeepsRows(s)) {
-    return ForEachRow(s.outer, s.n, detail::SoftmaxGradKeptRow<T>{y, dy, dx, s.n});
-  }
-  detail::ForSoftmaxRows(s, detail::SoftmaxGradRow<T>{y, dy, dx, s.n, s.inner});
+  detail::SoftmaxGradRows<detail::Probability>(y, dy, s, dx);
 }
 
 // The gradient of sum(v * dx) of softmax with respect to y: v (dy - sum(dy y)) - dy sum(v y).
@@ -339,19 +313,13 @@ void SoftmaxGradGrad(const T* y, const T* dy, const T* v, const SoftmaxShape& s,
 // y = x - log(sum(exp(x))). A row of -inf alone gives NaN, as softmax does.
 template <class T>
 void LogSoftmax(const T* x, const SoftmaxShape& s, T* y) {
-  if (detail::KeepsRows(s)) {
-    return ForEachRow(s.outer, s.n, detail::LogSoftmaxKeptRow<T>{x, y, s.n});
-  }
-  detail::ForSoftmaxRows(s, detail::LogSoftmaxRow<T>{x, y, s.n, s.inner});
+  detail::SoftmaxRows<detail::LogProbability>(x, s, y);
 }
 
 // dx = dy - exp(y) sum(dy).
 template <class T>
 void LogSoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& s, T* dx) {
-  if (detail::KeepsRows(s)) {
-    return ForEachRow(s.outer, s.n, detail::LogSoftmaxGradKeptRow<T>{y, dy, dx, s.n});
-  }
-  detail::ForSoftmaxRows(s, detail::LogSoftmaxGradRow<T>{y, dy, dx, s.n, s.inner});
+  detail::SoftmaxGradRows<detail::LogProbability>(y, dy, s, dx);
 }
 
 // y = log(sum(exp(x))), one a row; -inf of -inf alone. Long sums go on in doubles.
