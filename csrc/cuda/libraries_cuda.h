@@ -53,7 +53,8 @@ struct CublasLt {
   };
   enum DescAttribute : int { kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8 };
   enum LayoutAttribute : int { kBatchCount = 5, kBatchStride = 6 };
-  enum PreferenceAttribute : int { kMostWorkspace = 1 };
+  // The least alignments of A, B, C and D follow each other.
+  enum PreferenceAttribute : int { kMostWorkspace = 1, kAlignment = 5 };
   enum Compute : int { k32F = 68, k64F = 70, k32FFastTF32 = 77 };
   enum Epilogue : int {
     kPlain = 1,

@@ -32,6 +32,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 };
 struct cublasLtMatmulPreferenceOpaque_t {
   uint64_t most_workspace = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c, d; the library's defaults
 };
 
 namespace pretend {
@@ -346,8 +347,13 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* prefer
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void* value, size_t bytes) {
-  if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return Read(value, bytes, &preference->most_workspace);
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    return Read(value, bytes, &preference->most_workspace);
+  if (attribute < CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES ||
+      attribute > CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  return Read(value, bytes,
+              &preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES]);
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   delete preference;
@@ -372,6 +378,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   results->algo.data[1] = Fingerprint(*desc, *a, *b, *c, *d);
   results->workspaceSize = preference->most_workspace >= kWorkspace ? kWorkspace : 0;
   results->algo.data[2] = results->workspaceSize;
+  for (int i = 0; i < 4; ++i) results->algo.data[3 + i] = preference->alignment[i];
   results->wavesCount = 1;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -399,6 +406,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
         algo->data[0] == kMagic && algo->data[1] == Fingerprint(*desc, la, lb, lc, ld);
     bool space = algo->data[2] <= workspace_bytes;
     if (!found_for_this || !space) return CUBLAS_STATUS_INVALID_VALUE;
+    const void* arrays[] = {a, b, c, d};
+    for (int i = 0; i < 4; ++i) {
+      if (reinterpret_cast<uintptr_t>(arrays[i]) % algo->data[3 + i] != 0)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
   }
   if (workspace_bytes > 0 && !OnDevice(workspace, workspace_bytes)) {
     return CUBLAS_STATUS_INVALID_VALUE;

@@ -111,6 +111,11 @@ std::shared_ptr<Plan> MakePlan(const Key& key) {
   Ok(lt.PreferenceSet(preference, CublasLt::kMostWorkspace, &kMostWorkspace,
                       sizeof(kMostWorkspace)),
      "a preference");
+  const uint32_t alignment = static_cast<uint32_t>(key.alignment);
+  for (int array = 0; array < 4; ++array) {
+    Ok(lt.PreferenceSet(preference, CublasLt::kAlignment + array, &alignment, sizeof(alignment)),
+       "a preference");
+  }
   int found = 0;
   const int status =
       lt.GetHeuristic(HandleOf(key.device), plan->desc, plan->first, plan->second, plan->result,
@@ -125,7 +130,7 @@ std::shared_ptr<Plan> PlanFor(const Key& key) {
   return plans->Find(key, MakePlan);
 }
 
-// The largest power of two up to 256 that divides all addresses: kernels are chosen by it.
+// The largest power of two up to 256 that divides all addresses, by which kernels are chosen.
 template <class... Ps>
 int32_t AlignmentOf(Ps... at) {
   uintptr_t bits = ((reinterpret_cast<uintptr_t>(at)) | ...) | 256;

@@ -65,11 +65,18 @@ class Team {
   DYGRAPH_INLINE void Once(F f) const {
     if (threadIdx.x == 0) f();
   }
-  // What a thread has written before, all may read after.
-  DYGRAPH_INLINE void Sync() const { Barrier(); }
+  // What a thread has written before, all may read after. A template as its neighbours are: nvcc
+  // looks at calls from host functions to those of the device where they are not.
+  template <class T = void>
+  DYGRAPH_INLINE void Sync() const {
+    Barrier<T>();
+  }
 
  private:
-  static __device__ __forceinline__ void Barrier() { __syncthreads(); }
+  template <class>
+  static __device__ __forceinline__ void Barrier() {
+    __syncthreads();
+  }
   template <class T, class M>
   static __device__ __forceinline__ T Together(T mine, const M& merge) {
     mine = detail::MergeLanes(mine, detail::kWarp, merge);
