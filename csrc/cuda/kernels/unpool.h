@@ -11,11 +11,19 @@
 namespace dygraph::kernels {
 
 namespace detail {
+DYGRAPH_INLINE void KeepMost(int* to, int v) {
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+  atomicMax(to, v);
+#else
+  (void)to, (void)v;
+#endif
+}
+
 // last[place] = the largest of the numbers that name it.
 inline void FindLast(const Positions& at, int64_t channels, int64_t in, int64_t size, int* last) {
   Fill(last, channels * size, -1);
   cuda::ForEach(channels * in, [=] DYGRAPH_FN(int64_t i) {
-    atomicMax(&last[i / in * size + at[i]], static_cast<int>(i % in));
+    KeepMost(&last[i / in * size + at[i]], static_cast<int>(i % in));
   });
 }
 }  // namespace detail
