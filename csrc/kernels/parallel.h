@@ -10,7 +10,9 @@ namespace dygraph::kernels {
 
 // Elements a thread should get at least: waking another takes as long as some 30000 additions.
 // `cost` is the work per element relative to an addition (exp in a vectorised loop: about 3).
-inline int64_t Grain(int64_t cost = 1) { return std::max<int64_t>(32768 / cost, 512); }
+inline int64_t Grain(int64_t cost = 1) {
+  return std::max<int64_t>(32768 / std::max<int64_t>(cost, 1), 512);
+}
 
 // Splits `rows` independent rows, each worth `row_cost` additions, into one run of rows per thread
 // where that pays; long runs into several, between which Ctrl-C is looked for. ParallelFor is for
