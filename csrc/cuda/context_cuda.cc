@@ -28,6 +28,25 @@ int CountDevices(std::string* why) {
   return 0;
 }
 
+__global__ void AnyKernel() {}
+
+// Raises where the backend has no kernels for the device.
+void CheckKernels(Place place) {
+  cudaFuncAttributes facts;
+  const cudaError_t status =
+      cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(&AnyKernel));
+  if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction)
+    return Check(status, "a question about kernels");
+  cudaGetLastError();
+  int major = 0, minor = 0;
+  Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, place.id),
+        "a question about the device");
+  Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, place.id),
+        "a question about the device");
+  THROW(Unimplemented, place, " must have a compute capability that the backend was built for, got ",
+        major, ".", minor, ". Build it with DYGRAPH_CUDA_ARCHITECTURES=", major, minor);
+}
+
 std::string VersionText(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -107,6 +126,7 @@ Context::Context(Place place) : Accelerator(place) {
   static const int once = pthread_atfork(nullptr, nullptr, [] { t_current = nullptr; });
   (void)once;
   Check(cudaSetDevice(place.id), "the choice of a device");
+  CheckKernels(place);
   Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   Check(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking), "a stream");
   void* word = nullptr;
@@ -164,9 +184,9 @@ void Context::CopyFromHost(void* to, const void* host, size_t bytes) {
   ++copies_in_;
   bytes_in_ += static_cast<int64_t>(bytes);
   if (__builtin_expect(Capturing(), 0)) {
-    return Check(cudaMemcpyAsync(to, KeepForCapture(host, bytes), bytes, cudaMemcpyHostToDevice,
-                                 stream()),
-                 "a copy to the device");
+    return Check(
+        cudaMemcpyAsync(to, KeepForCapture(host, bytes), bytes, cudaMemcpyHostToDevice, stream()),
+        "a copy to the device");
   }
   if (bytes <= kSmallCopy) {
     return Check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_),

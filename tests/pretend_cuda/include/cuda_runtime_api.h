@@ -148,6 +148,9 @@ struct cudaDeviceProp {
   int asyncEngineCount;
   int integrated;
 };
+struct cudaFuncAttributes {
+  int maxThreadsPerBlock, numRegs;
+};
 struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;
@@ -174,6 +177,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 
 // Memory.
 cudaError_t cudaMalloc(void** memory, size_t bytes);
