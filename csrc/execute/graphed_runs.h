@@ -62,6 +62,7 @@ struct GraphedRun {
   std::vector<const void*> places;  // by slot: where persistable ones lay in the last run
   std::vector<char> varies;         // by slot: of those, read alone, and not always there
   std::unique_ptr<memory::BlockKeeper> keeper;  // ends after what lies in its blocks
+  Value streams;  // of random operators in graphs: a run writes a seed and the first stream here
   std::vector<Segment> segments;
   int strays = 0;         // since many runs went as recorded
   int begins_failed = 0;  // recordings that could not begin
@@ -71,6 +72,7 @@ struct GraphedRun {
   bool recorded() const { return !segments.empty(); }
   void Drop() {
     segments.clear();
+    streams = Value();
     keeper.reset();
   }
 };

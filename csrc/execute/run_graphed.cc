@@ -124,8 +124,7 @@ size_t PreparedProgram::UnitEnd(size_t first) const {
   return std::min(first + count, plan_.ops.size());
 }
 
-// An ordinary run that notes which operators wait for the device, copy between it and the host, or
-// draw random numbers.
+// An ordinary run that notes which operators wait for the device or copy between it and the host.
 void PreparedProgram::NoteCuts(GraphedRun& run, Frame& frame, RandomStreams random) const {
   Accelerator& device = GetAccelerator(place_);
   run.cut.assign(plan_.ops.size(), 0);
@@ -139,7 +138,7 @@ void PreparedProgram::NoteCuts(GraphedRun& run, Frame& frame, RandomStreams rand
     RunOps({plan_.ops, frame.calls, i, end}, frame, random);
     bool cut = moved() != before;
     for (size_t k = i; k < end; ++k)
-      cut |= plan_.ops[k].random >= 0 || !plan_.ops[k].open.empty() || EndsValues(plan_.ops[k]);
+      cut |= !plan_.ops[k].open.empty() || EndsValues(plan_.ops[k]);
     std::fill(run.cut.begin() + i, run.cut.begin() + end, cut);
   }
 }
@@ -332,9 +331,17 @@ class PreparedProgram::Capture {
   std::vector<std::pair<const GraphedRun::Lasting*, Value>> moved_;
 };
 
+// What the random operators of graphs find when they run.
+void PreparedProgram::PutStreams(const GraphedRun& run, RandomStreams random) const {
+  if (run.streams.empty()) return;
+  const uint64_t numbers[] = {random.seed, random.first};
+  GetAccelerator(place_).CopyFromHost(const_cast<void*>(DataOf(run.streams)), numbers,
+                                      sizeof numbers);
+}
+
 // Records a segment and runs it. False: nothing of it has run.
-bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame,
-                                    RandomStreams random) const {
+bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segment,
+                                    Frame& frame) const {
   Capture capture(*this, run, segment, frame);
   if (!capture.Begin()) {
     if (++run.begins_failed >= kMostFailedBegins)
@@ -343,7 +350,8 @@ bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segmen
     return false;
   }
   try {
-    RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, random);
+    RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame,
+           {0, 0, static_cast<const uint64_t*>(DataOf(run.streams))});
     capture.Finish();
   } catch (const Error& e) {
     capture.Undo();
@@ -369,6 +377,12 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
   run.keeper = std::make_unique<memory::BlockKeeper>(place_);
   frame.keeps_results = true;
   size_t graphs = 0;
+  try {
+    if (random_ops_ > 0) run.streams = Value(Tensor({2}, DType::kInt64, place_));
+    PutStreams(run, random);
+  } catch (const Error& e) {
+    run.plain = e.what();
+  }
   for (GraphedRun::Segment& segment : run.segments) {
     const size_t begin = segment.begin;
     try {
@@ -380,7 +394,7 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
       segment.inputs.clear();
       segment.lasting.clear();
       RunOps({plan_.ops, frame.calls, begin, segment.end}, frame, random);
-    } else if (run.plain.empty() && RecordSegment(run, segment, frame, random)) {
+    } else if (run.plain.empty() && RecordSegment(run, segment, frame)) {
       ++graphs;
     } else {
       run.Drop();
@@ -389,7 +403,7 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
   }
   record.done = graphs > 0;
   if (graphs == 0)
-    run.plain = "its operators wait for the device, draw random numbers or compute on the host";
+    run.plain = "its operators wait for the device or compute on the host";
 }
 
 // Whether what the graph names is where it was. A variable that is read and lies elsewhere now is
@@ -415,6 +429,7 @@ bool PreparedProgram::FitsGraph(GraphedRun& run, const GraphedRun::Segment& segm
 void PreparedProgram::RunRecorded(GraphedRun& run, Frame& frame, RandomStreams random) const {
   Accelerator& device = GetAccelerator(place_);
   frame.keeps_results = true;
+  PutStreams(run, random);
   for (GraphedRun::Segment& segment : run.segments) {
     if (!segment.graph) {
       RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, random);

@@ -8,12 +8,14 @@
 #include "kernels/parallel.h"
 #include "kernels/philox_numbers.h"
 #include "kernels/simd.h"
+#include "platform/random_source.h"
 
 namespace dygraph::kernels {
 
 class Philox {
  public:
   Philox(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+  explicit Philox(const RandomSource& source) : Philox(source.seed, source.stream) {}
 
   // Each writes elements first .. first + n - 1 of its sequence.
   void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {

@@ -6,6 +6,7 @@
 
 #include "base/enforce.h"
 #include "base/small_vector.h"
+#include "platform/random_source.h"
 #include "tensor/value.h"
 
 namespace dygraph {
@@ -95,8 +96,7 @@ struct Call {
   Place place;             // of a call without inputs
   // Random operators: stream is (ordinal, run) in programs, the call number eagerly.
   bool random_given = false;
-  uint64_t random_seed = 0;
-  uint64_t random_stream = 0;
+  RandomSource random;
 
   Caller* caller = nullptr;
   LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others
