@@ -10,6 +10,7 @@
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/profiler.h"
+#include "platform/recorded_draws.h"
 #include "platform/run_limit.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
@@ -415,7 +416,8 @@ void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
   // In a program with blocks and no seed of its own a call draws what an eager one would.
   if (op.random >= 0 && (!has_blocks_ || random.seed != 0)) {
     call.random_given = true;
-    call.random = random.Of(has_blocks_ ? frame.draws++ : static_cast<uint64_t>(op.random));
+    call.random_seed = random.seed;
+    call.random_stream = random.first + (has_blocks_ ? frame.draws++ : op.random);
   }
   try {
     if (__builtin_expect(op.kept != nullptr, 0)) {
@@ -488,12 +490,11 @@ RandomStreams PreparedProgram::Streams() {
   auto count = static_cast<uint64_t>(random_ops_);
   constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
   if (count > 0 && seed_ == 0 && !has_blocks_) {      // what eager calls in their place would draw
-    const RandomSource source = NextDraws(place_, count);
-    return {source.seed, source.stream, source.at};
+    const RandomDraw draw = NextDraws(place_, count);
+    return {draw.seed, draw.stream};
   }
   if (count > 0 && seed_ != 0) {
-    ENFORCE(place_.kind != DeviceKind::kCUDA || !GetAccelerator(place_).Capturing(),
-            PreconditionNotMet,
+    ENFORCE(!RecordedDraws::On(place_), PreconditionNotMet,
             "a program with a seed of its own cannot be part of a graph, which would repeat its "
             "random numbers");
     std::lock_guard<std::mutex> lock(mutex_);

@@ -33,8 +33,6 @@ class OpTimes;
 struct RandomStreams {
   uint64_t seed = 0;
   uint64_t first = 0;
-  const uint64_t* at = nullptr;  // of recorded work: where it finds both when it runs
-  RandomSource Of(uint64_t number) const { return {seed, first + number, at}; }
 };
 
 // Of a program that runs in two halves: how many operators of its block, feeds and fetches belong

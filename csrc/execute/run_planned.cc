@@ -442,7 +442,8 @@ void PreparedProgram::Prepare(const PlannedRun& run, size_t i, Frame& frame,
   }
   if (plan_.ops[i].random >= 0) {
     bound.call.random_given = true;
-    bound.call.random = random.Of(static_cast<uint64_t>(plan_.ops[i].random));
+    bound.call.random_seed = random.seed;
+    bound.call.random_stream = random.first + plan_.ops[i].random;
   }
 }
 

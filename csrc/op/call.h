@@ -6,7 +6,6 @@
 
 #include "base/enforce.h"
 #include "base/small_vector.h"
-#include "platform/random_source.h"
 #include "tensor/value.h"
 
 namespace dygraph {
@@ -96,7 +95,8 @@ struct Call {
   Place place;             // of a call without inputs
   // Random operators: stream is (ordinal, run) in programs, the call number eagerly.
   bool random_given = false;
-  RandomSource random;
+  uint64_t random_seed = 0;
+  uint64_t random_stream = 0;
 
   Caller* caller = nullptr;
   LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others

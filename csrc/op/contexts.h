@@ -103,8 +103,10 @@ class KernelContext {
   DeviceContext& device() { return device_; }
   Place place() const { return device_.place(); }
   Scratch Workspace(size_t bytes) { return Scratch(place(), bytes); }
-  // Of this call's random numbers; an operator's own `seed` attribute replaces it.
-  const RandomSource& random() const { return call_.random; }
+  // Seed and stream of this call's random numbers; an operator's own `seed` attribute replaces the
+  // first.
+  uint64_t random_seed() const { return call_.random_seed; }
+  uint64_t random_stream() const { return call_.random_stream; }
   const Call& call() const { return call_; }
 
  private:

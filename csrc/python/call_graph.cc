@@ -8,6 +8,7 @@
 #include "execute/form.h"
 #include "memory/block_keeper.h"
 #include "platform/accelerator.h"
+#include "platform/recorded_draws.h"
 #include "python/caster.h"
 #include "run/generator.h"
 #include "tape/variable.h"
@@ -71,8 +72,8 @@ class CallGraph {
   // Its random operators draw what eager calls would draw now.
   void Launch() {
     if (draw_count_ > 0) {
-      const RandomSource source = NextDraws(device_.place(), draw_count_);
-      const uint64_t numbers[] = {source.seed, source.stream};
+      const RandomDraw draw = NextDraws(device_.place(), draw_count_);
+      const uint64_t numbers[] = {draw.seed, draw.stream};
       device_.CopyFromHost(streams_.mutable_raw_data(), numbers, sizeof numbers);
     }
     graph_->Launch();

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "platform/place.h"
-#include "platform/random_source.h"
 
 namespace dygraph {
 
@@ -15,24 +14,11 @@ struct GeneratorState {
 GeneratorState GetGeneratorState();
 void SetGeneratorState(GeneratorState state);
 
-// What the next `count` random calls on a place draw from: this and the streams that follow.
-RandomSource NextDraws(Place place, uint64_t count = 1);
-
-// While it lives, the thread records work of a device: random calls there leave the generator alone
-// and draw from what stands at `at` when the work runs.
-class RecordedDraws {
- public:
-  RecordedDraws(Place place, const uint64_t* at);
-  ~RecordedDraws();
-  RecordedDraws(const RecordedDraws&) = delete;
-  RecordedDraws& operator=(const RecordedDraws&) = delete;
-
-  uint64_t count() const { return next_.stream; }  // of the streams in use
-
- private:
-  friend RandomSource NextDraws(Place place, uint64_t count);
-  Place place_;
-  RandomSource next_;
+// What the next random call on a place draws from; the `count` - 1 calls behind it from the streams
+// that follow. Work that is being recorded (RecordedDraws) leaves the generator alone.
+struct RandomDraw {
+  uint64_t seed, stream;
 };
+RandomDraw NextDraws(Place place, uint64_t count = 1);
 
 }  // namespace dygraph

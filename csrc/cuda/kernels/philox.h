@@ -7,11 +7,20 @@
 
 #include "cuda/launch.h"
 #include "kernels/philox_numbers.h"
-#include "platform/random_source.h"
+#include "platform/recorded_draws.h"
 
 namespace dygraph::kernels {
 
 namespace detail {
+
+// A seed and a stream. In recorded work both count from what stands at `at` when it runs.
+struct RandomSource {
+  uint64_t seed, stream;
+  const uint64_t* at = nullptr;
+
+  DYGRAPH_FN uint64_t Seed() const { return at ? seed + at[0] : seed; }
+  DYGRAPH_FN uint64_t Stream() const { return at ? stream + at[1] : stream; }
+};
 
 // The four words of a block, alone or as two pairs. Word w of block b is element
 // b / 16 * 64 + w * 16 + b % 16 of its sequence, pair p element b / 16 * 32 + p * 16 + b % 16.
@@ -72,6 +81,15 @@ struct StoreUnit {
   DYGRAPH_FN void operator()(int64_t j, BitsOf<T> bits) const { out[j] = ToUnit(bits); }
 };
 
+struct StoreSource {
+  RandomSource source;
+  int64_t* out;
+  DYGRAPH_FN void operator()(int64_t) const {
+    out[0] = static_cast<int64_t>(source.Seed());
+    out[1] = static_cast<int64_t>(source.Stream());
+  }
+};
+
 // Numbers 2 p and 2 p + 1 of a block's words, in turn of 16, come together.
 template <class T>
 struct EachNormal {
@@ -99,7 +117,16 @@ struct EachNormal {
 class Philox {
  public:
   Philox(uint64_t seed, uint64_t stream) : source_{seed, stream} {}
-  explicit Philox(const RandomSource& source) : source_(source) {}
+  static Philox OfCall(uint64_t seed, uint64_t stream) {
+    Philox made(seed, stream);
+    if (const RecordedDraws* recorded = RecordedDraws::On(cuda::CurrentPlace()))
+      made.source_.at = recorded->at();
+    return made;
+  }
+
+  void Tell(int64_t* seed_and_stream) const {
+    cuda::ForEach(1, detail::StoreSource{source_, seed_and_stream});
+  }
 
   void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {
     Each<uint32_t>(n, first, detail::StoreBits<uint32_t>{out});
@@ -149,7 +176,7 @@ class Philox {
     cuda::ForEach(Blocks<Bits>(n, first), detail::EachBits<Bits, F>{source_, first, n, f});
   }
 
-  RandomSource source_;
+  detail::RandomSource source_;
 };
 
 }  // namespace dygraph::kernels

@@ -16,7 +16,7 @@ namespace dygraph::targets {
 // Numbers in [0, 1), one after another.
 class Draws {
  public:
-  explicit Draws(const KernelContext& ctx) : philox_(ctx.random()) {}
+  explicit Draws(const KernelContext& ctx) : philox_(ctx.random_seed(), ctx.random_stream()) {}
   double Next() {
     if (at_ % kBlock == 0) philox_.Uniform(block_, kBlock, at_);
     return block_[at_++ % kBlock];

@@ -1,4 +1,4 @@
-#include "kernels/loops.h"
+#include "kernels/philox.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/linear/attention_call.h"
@@ -47,12 +47,11 @@ struct AttentionKernel {
     Heads<T> call(ctx);
     int64_t* drawn = ctx.Out(kDrawn).template mutable_data<int64_t>();
     if (call.attrs.drops()) {
-      RandomSource source = ctx.random();
-      if (call.attrs.seed != 0) source = {static_cast<uint64_t>(call.attrs.seed)};
-      kernels::ForEach(1, [=] DYGRAPH_FN(int64_t) {
-        drawn[0] = static_cast<int64_t>(source.Seed());
-        drawn[1] = static_cast<int64_t>(source.Stream());
-      });
+      const auto own = static_cast<uint64_t>(call.attrs.seed);
+      const auto generator =
+          own ? kernels::Philox(own, 0)
+              : kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
+      generator.Tell(drawn);
     }
     call.Drew(drawn);
     kernels::Heads<T> out = HeadsOrNone<T>(&ctx.Out(kOut), call.attrs);

@@ -81,7 +81,7 @@ struct PoissonKernel {
     RequireWithin(mean, n, static_cast<T>(0x1p52), "lie in [0, 2^52]");
     T* to = ctx.Out(kOut).mutable_data<T>();
     const kernels::Philox generator = Generator(ctx, 0);
-    const Pairs pairs{ctx.random().seed, ctx.random().stream};
+    const Pairs pairs{ctx.random_seed(), ctx.random_stream()};
     constexpr int64_t kBlock = 512;
     kernels::ParallelRows((n + kBlock - 1) / kBlock, kBlock * 64, [=](int64_t begin, int64_t end) {
       double drawn[kBlock];
