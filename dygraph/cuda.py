@@ -495,6 +495,7 @@ def graph(function=None, size=8):
     second is recorded, and later ones play the record: arguments are copied to its fixed memory,
     and results out of it, so that a result stays as it is. Weights that the function reads may
     change in place, as optimizers change them; where one lies elsewhere the call is recorded anew.
+    Random operators, such as dropout, draw in each call what they would draw in a plain one.
 
     No gradients are recorded in the function. A whole training step, or a layer whose results want
     gradients, becomes a graph with `dygraph.jit.compile`, which checks more and also repeats what
@@ -521,7 +522,7 @@ def graph(function=None, size=8):
     PreconditionNotMetError
         In one of the first two calls, which then has changed nothing: the function reads a value
         (``numpy()``, ``if``), waits for the device, calls an operator that the host computes, draws
-        random numbers, or writes to a Variable that it did not make.
+        random numbers on the host, or writes to a Variable that it did not make.
 
     Examples
     --------

@@ -274,7 +274,7 @@ class Executor(Shown):
                     f"Executor.run: the program must be fed {declared}, "
                     f"but feed has no {missing[0]!r}"
                 )
-            reads = reading.split(program, fed)
+            reads = reading.split(program, fed, self.place)
             desc = program.desc if reads is None else reads.desc
             if remote.talks(program):
                 from dygraph.static.transpiler.calls import with_calls

@@ -73,13 +73,16 @@ class GeneratorLoader(Shown):
         """A function that gives samples, each a tuple with a part for every variable.
 
         Parts of a variable with ``lod_level`` are sequences of any length. Gives the loader.
+
+        To the CUDA device among `places`, or, of a reader of the program, to that of its executor,
+        batches are copied while others are used; so in the next two.
         """
-        self._source.set_sample_generator(generator, batch_size, drop_last)
+        self._source.set_sample_generator(generator, batch_size, drop_last, places)
         return self
 
     def set_sample_list_generator(self, generator, places=None):
         """A function that gives lists of samples, as `batch` does. Gives the loader."""
-        self._source.set_sample_list_generator(generator)
+        self._source.set_sample_list_generator(generator, places)
         return self
 
     def set_batch_generator(self, generator, places=None):
@@ -87,7 +90,7 @@ class GeneratorLoader(Shown):
 
         Gives the loader.
         """
-        self._source.set_batch_generator(generator)
+        self._source.set_batch_generator(generator, places)
         return self
 
     def __iter__(self):
@@ -162,15 +165,15 @@ class PyReader(GeneratorLoader):
 
     def decorate_sample_generator(self, sample_generator, batch_size, drop_last=True, places=None):
         """`set_sample_generator`, by its older name."""
-        self.set_sample_generator(sample_generator, batch_size, drop_last)
+        self.set_sample_generator(sample_generator, batch_size, drop_last, places)
 
     def decorate_sample_list_generator(self, reader, places=None):
         """`set_sample_list_generator`, by its older name."""
-        self.set_sample_list_generator(reader)
+        self.set_sample_list_generator(reader, places)
 
     def decorate_batch_generator(self, reader, places=None):
         """`set_batch_generator`, by its older name."""
-        self.set_batch_generator(reader)
+        self.set_batch_generator(reader, places)
 
 
 class DataLoader(dygraph.io.DataLoader):
@@ -183,8 +186,8 @@ class DataLoader(dygraph.io.DataLoader):
     feed_list : list of Variable, optional
         What `data` gave. A sample has a part for each; batches are dicts by their names, with LoD
         where a variable has ``lod_level``, ready for ``Executor.run(feed=...)``.
-    places : list of CPUPlace, optional
-        Accepted as in Fluid; not used.
+    places : Place or list of Place, optional
+        To a CUDA device among them batches are copied, as by `dygraph.io.DataLoader`.
     return_list : bool, default False
         Whether to give lists in the order of `feed_list` instead of dicts.
     batch_sampler : BatchSampler, optional
@@ -254,7 +257,8 @@ class DataLoader(dygraph.io.DataLoader):
         super().__init__(
             dataset, batch_size, shuffle, drop_last, batch_sampler=batch_sampler,
             collate_fn=collate_fn, num_workers=num_workers, timeout=timeout,
-            worker_init_fn=worker_init_fn, **options,
+            worker_init_fn=worker_init_fn,
+            places=reading.device_among(places, "DataLoader: places"), **options,
         )  # fmt: skip
 
     @staticmethod

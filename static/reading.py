@@ -21,6 +21,8 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.inspect.shown import Shown
+from dygraph.io.ahead import copied_ahead
+from dygraph.io.collate import one_place
 from dygraph.io.data_feeder import DataFeeder
 from dygraph.static.program import Program, default_main_program, default_startup_program
 from dygraph.static.variable import Variable
@@ -51,6 +53,15 @@ def _named(owner, names, batch):
     return dict(zip(names, batch, strict=True))
 
 
+def device_among(places, where):
+    """The CUDA device that `places` asks for: a place, a list of one, or places of the host."""
+    listed = places if isinstance(places, (list, tuple)) else [places]
+    if all(p is None or (isinstance(p, _core.Place) and p.kind == "CPUPlace") for p in listed):
+        return None
+    place = one_place(places, where)
+    return place if place.kind == "CUDAPlace" else None
+
+
 class Source(Shown):
     """Batches of a generator, each a dict of values by the names of its fields.
 
@@ -70,22 +81,25 @@ class Source(Shown):
         self.names = self._feeder.names
         self._capacity = check.integer(capacity, f"{owner}: capacity", 1)
         self._make = self._pass = self._error = None
+        self._device = self._ahead = None  # places: of all batches, and of the pass
         self._lock = threading.Lock()
 
     # What it reads --------------------------------------------------------------------------------
 
-    def set_sample_generator(self, generator, batch_size, drop_last=True):
+    # To the CUDA device among `places` batches are copied while others are used.
+
+    def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
         """A generator function of samples, each a tuple with a part for every field."""
-        self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last))
+        self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last), places)
 
-    def set_sample_list_generator(self, generator):
+    def set_sample_list_generator(self, generator, places=None):
         """A generator function of lists of samples."""
-        self._set(reader.map_readers(self._feeder.feed, self._checked(generator)))
+        self._set(reader.map_readers(self._feeder.feed, self._checked(generator)), places)
 
-    def set_batch_generator(self, generator):
+    def set_batch_generator(self, generator, places=None):
         """A generator function of batches: lists of arrays or Variables, or dicts of them."""
         named = functools.partial(_named, self.owner, self.names)
-        self._set(reader.map_readers(named, self._checked(generator)))
+        self._set(reader.map_readers(named, self._checked(generator)), places)
 
     def _checked(self, generator):
         if not callable(generator):
@@ -95,12 +109,12 @@ class Source(Shown):
             )
         return generator
 
-    def _set(self, make):
+    def _set(self, make, places):
         if self._pass is not None:
             raise PreconditionNotMetError(
                 f"{self.owner}: its generator cannot be replaced while it runs. Call reset() first"
             )
-        self._make = make
+        self._make, self._device = make, device_among(places, f"{self.owner}: places")
 
     def batches(self):
         """An iterator of its batches, which a thread reads ahead."""
@@ -109,7 +123,8 @@ class Source(Shown):
                 f"{self.owner}: a generator must be set before it is read, got none. Call "
                 "set_sample_generator, set_sample_list_generator or set_batch_generator"
             )
-        return reader.buffered(self._make, self._capacity)()
+        batches = reader.buffered(self._make, self._capacity)()
+        return batches if self._device is None else copied_ahead(batches, self._device)
 
     # One pass, taken batch by batch ---------------------------------------------------------------
 
@@ -120,7 +135,7 @@ class Source(Shown):
                 raise PreconditionNotMetError(
                     f"{self.owner}: it was started already. Call reset() before another start()"
                 )
-            self._pass, self._error = self.batches(), None
+            self._pass, self._error, self._ahead = self.batches(), None, self._device
 
     def reset(self):
         """End the pass, also before its last batch."""
@@ -129,8 +144,8 @@ class Source(Shown):
             if running is not None:
                 running.close()
 
-    def next(self):
-        """The next batch of the pass."""
+    def next(self, place):
+        """The next batch of the pass. Those after it are copied to a CUDA `place` meanwhile."""
         with self._lock:
             if self._pass is None:
                 raise PreconditionNotMetError(
@@ -142,6 +157,8 @@ class Source(Shown):
                     f"{self.owner}: its pass ended by an error ({self._error}). Call reset(), then "
                     "start()"
                 )
+            if self._ahead is None and place.kind == "CUDAPlace":
+                self._pass, self._ahead = copied_ahead(self._pass, place), place
             try:
                 return next(self._pass)
             except StopIteration:
@@ -192,16 +209,20 @@ class Reader(Variable):
         return f"<Reader '{self.name}' of {len(self.fields)} parts>"
 
     def decorate_sample_generator(self, sample_generator, batch_size, drop_last=True, places=None):
-        """Read samples, tuples with a part for each field, and collate them."""
-        self.source.set_sample_generator(sample_generator, batch_size, drop_last)
+        """Read samples, tuples with a part for each field, and collate them.
+
+        Batches are copied to the executor's CUDA place while others are used, without `places`,
+        too; so in the next two.
+        """
+        self.source.set_sample_generator(sample_generator, batch_size, drop_last, places)
 
     def decorate_sample_list_generator(self, reader, places=None):
         """Read lists of samples, as `batch` gives them."""
-        self.source.set_sample_list_generator(reader)
+        self.source.set_sample_list_generator(reader, places)
 
     def decorate_batch_generator(self, reader, places=None):
         """Read batches: lists of arrays or Variables."""
-        self.source.set_batch_generator(reader)
+        self.source.set_batch_generator(reader, places)
 
     decorate_paddle_reader = decorate_sample_list_generator
     decorate_tensor_provider = decorate_batch_generator
@@ -286,7 +307,8 @@ class Reads:
         The variables that are read, in the order of `values`.
     """
 
-    def __init__(self, program, fed):
+    def __init__(self, program, fed, place):
+        self._place = _core.current_place() if place is None else place
         block = program.global_block()
         self.created, self._taken, self.outputs = [], [], []
         for op in block.ops:
@@ -343,12 +365,12 @@ class Reads:
                     f"Executor.run: the reader '{name}' has not been made in this scope. Run the "
                     "startup program first: executor.run(static.default_startup_program())"
                 )
-            batch = source.next()
+            batch = source.next(self._place)
             values += [batch[field] for field in source.names]
         return values
 
 
-def split(program, fed):
-    """`Reads` of a program; None if it has no reader operators."""
+def split(program, fed, place):
+    """`Reads` of a program for runs on a place; None if it has no reader operators."""
     has = any(op.type in (_CREATE, _READ) for op in program.global_block().ops)
-    return Reads(program, fed) if has else None
+    return Reads(program, fed, place) if has else None

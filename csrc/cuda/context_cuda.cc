@@ -74,6 +74,7 @@ class Event : public DeviceEvent {
           "a measured time");
     return static_cast<double>(milliseconds);
   }
+  cudaEvent_t handle() const { return event_; }
 
  private:
   cudaEvent_t event_ = nullptr;
@@ -105,7 +106,6 @@ class RecordedGraph : public DeviceGraph {
     Check(cudaGraphLaunch(graph_, context_->stream_), "the launch of a graph");
     ++context_->graph_launches_;
   }
-  size_t HostCopies() const override { return kept_.size(); }
 
  private:
   Context* context_;
@@ -301,15 +301,20 @@ void Context::WaitFor(void* other) {
   MakeWait(stream_, static_cast<cudaStream_t>(other));
 }
 
-void Context::CopyAhead(void* to, const void* pinned, size_t bytes) {
-  if (bytes == 0) return;
+std::unique_ptr<DeviceEvent> Context::CopyAhead(void* to, const void* pinned, size_t bytes) {
   UseDevice();
   RefuseInCapture("a copy of a loader");
   ++copies_in_;
   bytes_in_ += static_cast<int64_t>(bytes);
   Check(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, copy_stream_),
         "a copy to the device");
-  MakeWait(stream_, copy_stream_);
+  return std::make_unique<Event>(copy_stream_);
+}
+
+void Context::WaitFor(const DeviceEvent& event) {
+  UseDevice();
+  Check(cudaStreamWaitEvent(stream_, static_cast<const Event&>(event).handle(), 0),
+        "a wait for an event");
 }
 
 std::unique_ptr<DeviceEvent> Context::Record() {

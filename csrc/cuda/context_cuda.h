@@ -35,7 +35,8 @@ class Context : public Accelerator {
   void* Stream() override { return stream_; }
   void LetWait(void* other) override;
   void WaitFor(void* other) override;
-  void CopyAhead(void* to, const void* pinned, size_t bytes) override;
+  std::unique_ptr<DeviceEvent> CopyAhead(void* to, const void* pinned, size_t bytes) override;
+  void WaitFor(const DeviceEvent& event) override;
   std::unique_ptr<DeviceEvent> Record() override;
   void BeginCapture() override;
   std::unique_ptr<DeviceGraph> EndCapture() override;

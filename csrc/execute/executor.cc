@@ -10,6 +10,7 @@
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "platform/profiler.h"
+#include "platform/recorded_draws.h"
 #include "platform/run_limit.h"
 #include "program/op_binding.h"
 #include "program/open_attrs.h"
@@ -488,9 +489,14 @@ class PreparedProgram::Running {
 RandomStreams PreparedProgram::Streams() {
   auto count = static_cast<uint64_t>(random_ops_);
   constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
-  if (count > 0 && seed_ == 0 && !has_blocks_)        // what eager calls in their place would draw
-    return {GeneratorSeed(), NextRandomCall(count)};
+  if (count > 0 && seed_ == 0 && !has_blocks_) {      // what eager calls in their place would draw
+    const RandomDraw draw = NextDraws(place_, count);
+    return {draw.seed, draw.stream};
+  }
   if (count > 0 && seed_ != 0) {
+    ENFORCE(!RecordedDraws::On(place_), PreconditionNotMet,
+            "a program with a seed of its own cannot be part of a graph, which would repeat its "
+            "random numbers");
     std::lock_guard<std::mutex> lock(mutex_);
     return {seed_, kProgramStreams + runs_++ * (has_blocks_ ? kManyDraws : count)};
   }

@@ -90,7 +90,7 @@ class PreparedProgram {
   };
   Planned planned();
   // On a device that has graphs, the third run at one set of sizes is recorded, and later ones play
-  // the record, with operators that wait, draw or compute on the host in between; records of the
+  // the record, with operators that wait or compute on the host in between; records of the
   // latest kMostGraphed sizes are kept. FLAGS_cuda_graphs=0: never.
   static constexpr size_t kMostGraphed = 8;
   struct Graphed {
@@ -210,8 +210,8 @@ class PreparedProgram {
   void NoteCuts(GraphedRun& run, Frame& frame, RandomStreams random) const;
   void NotePlaces(GraphedRun& run, const Frame& frame) const;
   void DivideGraphed(GraphedRun& run) const;
-  bool RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame,
-                     RandomStreams random) const;
+  void PutStreams(const GraphedRun& run, RandomStreams random) const;
+  bool RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame) const;
   void RunRecording(GraphedRun& run, Frame& frame, RandomStreams random) const;
   bool FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame) const;
   void RunRecorded(GraphedRun& run, Frame& frame, RandomStreams random) const;

@@ -18,11 +18,25 @@ namespace dygraph::program {
 // A copy where the value's memory stays another's, which later runs write; else itself.
 Value OutOfGraph(const Value& value, bool persistable);
 
+// What a record was made for, the sequences of a ragged value with it: launches depend on them.
+struct RecordedForm {
+  Form form;
+  Ref<LoD> levels;
+
+  explicit RecordedForm(const Tensor& t) : form(t), levels(t.lod_ref()) {}
+  bool Fits(const Value& v) const {
+    if (!levels) return form.Fits(v);
+    if (!v.is_tensor() || !v.tensor().lod() || !(form == Form(v.tensor()))) return false;
+    const LoD* now = v.tensor().lod();
+    return now == levels.get() || now->levels == levels->levels;
+  }
+};
+
 struct GraphedRun {
   // What the recorded work reads at a fixed place: a value is copied there before each run.
   struct Input {
     int slot;
-    Form form;
+    RecordedForm form;
     Value fixed;
   };
   // A persistable variable, which must lie where it lay.
@@ -55,13 +69,14 @@ struct GraphedRun {
     }
   };
 
-  std::vector<Form> feeds;
+  std::vector<RecordedForm> feeds;
   Settings settings;
   int runs = 0;
   std::vector<char> cut;            // by operator: not part of a graph
   std::vector<const void*> places;  // by slot: where persistable ones lay in the last run
   std::vector<char> varies;         // by slot: of those, read alone, and not always there
   std::unique_ptr<memory::BlockKeeper> keeper;  // ends after what lies in its blocks
+  Value streams;  // of random operators in graphs: a run writes a seed and the first stream here
   std::vector<Segment> segments;
   int strays = 0;         // since many runs went as recorded
   int begins_failed = 0;  // recordings that could not begin
@@ -71,6 +86,7 @@ struct GraphedRun {
   bool recorded() const { return !segments.empty(); }
   void Drop() {
     segments.clear();
+    streams = Value();
     keeper.reset();
   }
 };

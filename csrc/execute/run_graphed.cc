@@ -4,6 +4,8 @@
 #include "execute/frame.h"
 #include "platform/device_flags.h"
 #include "platform/onednn.h"
+#include "platform/recorded_draws.h"
+#include "run/fallback.h"
 #include "run/watch.h"
 
 namespace dygraph::program {
@@ -17,10 +19,8 @@ constexpr size_t kFewOperators = 2;   // a shorter stretch is no graph
 // Bytes of a variable that is copied where it moved; for a larger one the run is recorded anew.
 constexpr size_t kWorthCopying = 4096;
 
-bool IsDense(const Value& value, Place place) {
-  if (!value.is_tensor()) return false;
-  const Tensor& t = value.tensor();
-  return t.has_data() && !t.lod() && t.place() == place;
+bool LiesOn(const Value& value, Place place) {
+  return value.is_tensor() && value.tensor().has_data() && value.place() == place;
 }
 
 const void* DataOf(const Value& value) {
@@ -57,7 +57,7 @@ bool PreparedProgram::CanGraph(const Frame& frame) const {
       watch::Switches() != 0 || GetAccelerator(place_).Capturing())
     return false;
   return std::all_of(feed_slots_.begin(), feed_slots_.end(),
-                     [&](int s) { return IsDense(*frame.values[s], place_); });
+                     [&](int s) { return LiesOn(*frame.values[s], place_); });
 }
 
 GraphedRun& PreparedProgram::FindGraphed(Frame& frame) const {
@@ -124,22 +124,31 @@ size_t PreparedProgram::UnitEnd(size_t first) const {
   return std::min(first + count, plan_.ops.size());
 }
 
-// An ordinary run that notes which operators wait for the device, copy between it and the host, or
-// draw random numbers.
+// An ordinary run that notes which operators wait for the device, copy from it, or compute on the
+// host. What others copy to the device, such as the bounds of sequences, follows from their
+// attributes and from the forms of their inputs, which a record is made for.
 void PreparedProgram::NoteCuts(GraphedRun& run, Frame& frame, RandomStreams random) const {
   Accelerator& device = GetAccelerator(place_);
   run.cut.assign(plan_.ops.size(), 0);
   auto moved = [&] {
     const DeviceCounts counts = device.Counts();
-    return counts.waits + counts.copies_in + counts.copies_out;
+    return counts.waits + counts.copies_out + CountFallbacks();
+  };
+  auto elsewhere = [&](int s) {  // a value that is brought to the device, or read on the host
+    return s >= 0 && frame.values[s]->is_tensor() && frame.values[s]->tensor().has_data() &&
+           frame.values[s]->place() != place_;
   };
   for (size_t i = 0, end; i < plan_.ops.size(); i = end) {
     end = UnitEnd(i);
+    bool cut = false;
+    for (size_t k = i; k < end; ++k) {
+      const PlanOp& op = plan_.ops[k];
+      cut |= !op.open.empty() || EndsValues(op) ||
+             std::any_of(op.in.begin(), op.in.end(), elsewhere);
+    }
     const int64_t before = moved();
     RunOps({plan_.ops, frame.calls, i, end}, frame, random);
-    bool cut = moved() != before;
-    for (size_t k = i; k < end; ++k)
-      cut |= plan_.ops[k].random >= 0 || !plan_.ops[k].open.empty() || EndsValues(plan_.ops[k]);
+    cut |= moved() != before;
     std::fill(run.cut.begin() + i, run.cut.begin() + end, cut);
   }
 }
@@ -183,7 +192,9 @@ bool PreparedProgram::FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segm
     if (!reads[k] && !(written[k] && plan_.slots[k].persistable)) continue;
     Value& value = *frame.values[k];
     if (plan_.slots[k].persistable && !run.varies[k]) {
-      if (!IsDense(value, place_) || value.tensor().layout() != Layout::kPlain) return false;
+      if (!LiesOn(value, place_) || value.tensor().lod() ||
+          value.tensor().layout() != Layout::kPlain)
+        return false;
       if (written[k]) {
         value.MutableTensor().MakeWritable();
         if (!value.tensor().OwnsStorage()) return false;
@@ -192,16 +203,16 @@ bool PreparedProgram::FindGraphInputs(GraphedRun& run, GraphedRun::Segment& segm
       continue;
     }
     if (value.empty()) continue;
-    if (!value.is_tensor() || value.tensor().lod()) return false;
+    if (!value.is_tensor()) return false;
     const Tensor& t = value.tensor();
     if (!t.has_data()) {  // a shape that is read
-      segment.inputs.push_back({s, Form(t), value});
+      segment.inputs.push_back({s, RecordedForm(t), value});
       continue;
     }
     if (t.place() != place_) return false;
     const bool stays = std::count(known.begin(), known.end(), t.raw_data()) > 0;
     if (stays) t.storage()->set_plain_twin(nullptr);
-    segment.inputs.push_back({s, Form(t), stays ? value : Value(t.Clone())});
+    segment.inputs.push_back({s, RecordedForm(t), stays ? value : Value(t.Clone())});
   }
   return true;
 }
@@ -250,8 +261,6 @@ class PreparedProgram::Capture {
     }
     segment_.graph = device_.EndCapture();
     ENFORCE(segment_.graph, PreconditionNotMet, "the device did not make the graph");
-    ENFORCE(segment_.graph->HostCopies() == 0, PreconditionNotMet,
-            "an operator copied values of the host");
     for (const auto& [lasting, value] : moved_) {
       Value& now = *frame_.values[lasting->slot];
       now = Value();
@@ -332,9 +341,17 @@ class PreparedProgram::Capture {
   std::vector<std::pair<const GraphedRun::Lasting*, Value>> moved_;
 };
 
+// What the random operators of graphs find when they run.
+void PreparedProgram::PutStreams(const GraphedRun& run, RandomStreams random) const {
+  if (run.streams.empty()) return;
+  const uint64_t numbers[] = {random.seed, random.first};
+  GetAccelerator(place_).CopyFromHost(const_cast<void*>(DataOf(run.streams)), numbers,
+                                      sizeof numbers);
+}
+
 // Records a segment and runs it. False: nothing of it has run.
-bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segment, Frame& frame,
-                                    RandomStreams random) const {
+bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segment,
+                                    Frame& frame) const {
   Capture capture(*this, run, segment, frame);
   if (!capture.Begin()) {
     if (++run.begins_failed >= kMostFailedBegins)
@@ -343,7 +360,10 @@ bool PreparedProgram::RecordSegment(GraphedRun& run, GraphedRun::Segment& segmen
     return false;
   }
   try {
-    RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, random);
+    {
+      RecordedDraws draws(place_, static_cast<const uint64_t*>(DataOf(run.streams)));
+      RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, {});
+    }
     capture.Finish();
   } catch (const Error& e) {
     capture.Undo();
@@ -369,6 +389,12 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
   run.keeper = std::make_unique<memory::BlockKeeper>(place_);
   frame.keeps_results = true;
   size_t graphs = 0;
+  try {
+    if (random_ops_ > 0) run.streams = Value(Tensor({2}, DType::kInt64, place_));
+    PutStreams(run, random);
+  } catch (const Error& e) {
+    run.plain = e.what();
+  }
   for (GraphedRun::Segment& segment : run.segments) {
     const size_t begin = segment.begin;
     try {
@@ -380,7 +406,7 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
       segment.inputs.clear();
       segment.lasting.clear();
       RunOps({plan_.ops, frame.calls, begin, segment.end}, frame, random);
-    } else if (run.plain.empty() && RecordSegment(run, segment, frame, random)) {
+    } else if (run.plain.empty() && RecordSegment(run, segment, frame)) {
       ++graphs;
     } else {
       run.Drop();
@@ -389,7 +415,7 @@ void PreparedProgram::RunRecording(GraphedRun& run, Frame& frame, RandomStreams 
   }
   record.done = graphs > 0;
   if (graphs == 0)
-    run.plain = "its operators wait for the device, draw random numbers or compute on the host";
+    run.plain = "its operators wait for the device or compute on the host";
 }
 
 // Whether what the graph names is where it was. A variable that is read and lies elsewhere now is
@@ -415,6 +441,7 @@ bool PreparedProgram::FitsGraph(GraphedRun& run, const GraphedRun::Segment& segm
 void PreparedProgram::RunRecorded(GraphedRun& run, Frame& frame, RandomStreams random) const {
   Accelerator& device = GetAccelerator(place_);
   frame.keeps_results = true;
+  PutStreams(run, random);
   for (GraphedRun::Segment& segment : run.segments) {
     if (!segment.graph) {
       RunOps({plan_.ops, frame.calls, segment.begin, segment.end}, frame, random);

@@ -14,6 +14,14 @@ namespace dygraph::kernels {
 class Philox {
  public:
   Philox(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+  // The generator of a call, which draws otherwise where recorded work of a device is played.
+  static Philox OfCall(uint64_t seed, uint64_t stream) { return {seed, stream}; }
+
+  // Writes the two numbers.
+  void Tell(int64_t* seed_and_stream) const {
+    seed_and_stream[0] = static_cast<int64_t>(seed_);
+    seed_and_stream[1] = static_cast<int64_t>(stream_);
+  }
 
   // Each writes elements first .. first + n - 1 of its sequence.
   void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {

@@ -24,8 +24,6 @@ class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
   virtual void Launch() = 0;
-  // How often it copies from the host, which gave those values when it was recorded.
-  virtual size_t HostCopies() const = 0;
 };
 
 struct DeviceFacts {
@@ -53,9 +51,11 @@ class Accelerator : public DeviceContext {
   virtual void LetWait(void* other) = 0;
   virtual void WaitFor(void* other) = 0;
 
-  // A copy from pinned memory beside the computation; what is queued later on our stream waits for
-  // it. The block must not be in use by queued work.
-  virtual void CopyAhead(void* to, const void* pinned, size_t bytes) = 0;
+  // A copy from pinned memory beside the computation. The block must not be in use by queued work,
+  // and work that uses it must be queued behind a WaitFor() of the event.
+  virtual std::unique_ptr<DeviceEvent> CopyAhead(void* to, const void* pinned, size_t bytes) = 0;
+  // What is queued later on our stream waits for it.
+  virtual void WaitFor(const DeviceEvent& event) = 0;
 
   virtual std::unique_ptr<DeviceEvent> Record() = 0;
 

@@ -17,6 +17,7 @@
 #include "python/caster.h"
 #include "python/errors.h"
 #include "run/fallback.h"
+#include "run/interpreter.h"
 #include "run/transform.h"
 
 namespace py = pybind11;
@@ -30,37 +31,39 @@ void Warn(const std::string& text) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) ThrowPythonError();
 }
 
-// Batches copied ahead
-// --------------------------------------------------------------------------------
+// Batches copied ahead ----------------------------------------------------------------------------
 
 // Blocks of a device that a copy beside the computation may fill. A block that was just freed will
 // not do: queued work may still use it. So these are kept here, and used again once nothing else
 // holds them and the device has passed that point.
 class AheadBlocks {
  public:
-  // A block of so many bytes; `fresh`: queued work may still use its memory.
+  // A block for so many bytes; `fresh`: queued work may still use its memory.
   Ref<Storage> Take(Place place, size_t bytes, bool* fresh) {
     std::lock_guard<std::mutex> lock(mutex_);
     Accelerator& device = GetAccelerator(place);
     for (size_t i = 0; i < kept_.size();) {
-      Kept& kept = kept_[i];
-      const bool idle = kept.storage->unique();
-      if (!idle) kept.passed = nullptr;
-      if (idle && !kept.passed) kept.passed = device.Record();
-      if (!idle || kept.storage->place() != place || !kept.passed->Done()) {
-        ++i;
+      Kept& kept = kept_[i++];
+      if (kept.storage->place() != place) continue;
+      if (!kept.storage->unique()) {
+        kept.passed = nullptr;
         continue;
       }
-      if (kept.storage->bytes() == bytes) {
+      if (!kept.passed) kept.passed = device.Record();
+      if (!kept.passed->Done()) continue;
+      const size_t room = kept.storage->bytes();
+      if (room >= bytes && room / 2 <= bytes) {
         kept.passed = nullptr;
+        kept.left = 0;
         *fresh = false;
         return kept.storage;
       }
-      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));  // of other batches
+      if (++kept.left == kMost)  // batches have other sizes now
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(--i));
     }
     *fresh = true;
     Ref<Storage> storage = Storage::Make(place, bytes);
-    if (kept_.size() < kMost) kept_.push_back({storage, nullptr});
+    if (kept_.size() < kMost) kept_.push_back({storage, nullptr, 0});
     return storage;
   }
   void Forget() {
@@ -73,35 +76,72 @@ class AheadBlocks {
   struct Kept {
     Ref<Storage> storage;
     std::unique_ptr<DeviceEvent> passed;  // since nothing else holds it
+    size_t left = 0;                      // how often it did not fit
   };
   std::mutex mutex_;
   std::vector<Kept> kept_;
 };
 
-AheadBlocks& Ahead() {
+AheadBlocks& BlocksAhead() {
   static AheadBlocks* blocks = new AheadBlocks;
   return *blocks;
 }
 
-// The values of a host variable on a device, copied beside the computation.
-Ref<Variable> CopyAhead(const Given& v, Place place) {
-  RunDue();
-  Tensor host = v->value().ToDense().Plain();
-  if (host.place() == place || host.numel() == 0) return Variable::Make(Value(CopyTo(host, place)));
-  Tensor pinned = CopyTo(host, CUDAPinnedPlace());
-  bool fresh = false;
-  Tensor t;
-  t.ShareStorage(Ahead().Take(place, pinned.bytes(), &fresh), pinned.dims(), pinned.dtype());
-  t.SetLoD(host.lod_ref());
-  Accelerator& device = GetAccelerator(place);
-  if (fresh) {
-    device.CopyFromHost(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
-  } else {
-    device.CopyAhead(t.mutable_raw_data(), pinned.raw_data(), pinned.bytes());
+// The values of a host variable on their way to a device, beside the computation.
+class CopyAhead {
+ public:
+  CopyAhead(const Given& v, Place place) : place_(place) {
+    RunDue();
+    const Tensor host = v->value().ToDense().Plain();
+    if (host.place() == place || host.numel() == 0) {
+      values_ = CopyTo(host, place);
+      return;
+    }
+    {
+      WithoutLock unlocked(host.numel() > kWorthUnlocking);
+      pinned_ = CopyTo(host, CUDAPinnedPlace());
+    }
+    bool fresh = false;
+    values_.ShareStorage(BlocksAhead().Take(place, pinned_.bytes(), &fresh), pinned_.dims(),
+                         pinned_.dtype());
+    values_.SetLoD(host.lod_ref());
+    Accelerator& device = GetAccelerator(place);
+    if (fresh) {
+      device.CopyFromHost(values_.mutable_raw_data(), pinned_.raw_data(), pinned_.bytes());
+    } else {
+      copied_ = device.CopyAhead(values_.mutable_raw_data(), pinned_.raw_data(), pinned_.bytes());
+    }
   }
-  AfterQueuedWork(place, [held = std::move(pinned)]() mutable { held = Tensor(); });
-  return Variable::Make(Value(std::move(t)));
-}
+  ~CopyAhead() {  // a block that nobody took may be used again
+    try {
+      Arrive();
+    } catch (const std::exception&) {
+      // The device is lost.
+    }
+  }
+
+  // The values, once. What is queued from here on waits for them.
+  Ref<Variable> Take() {
+    ENFORCE(!copied_ || !GetAccelerator(place_).Capturing(), PreconditionNotMet,
+            "a copy of a loader cannot be part of a graph of ", place_);
+    Arrive();
+    return Variable::Make(Value(std::move(values_)));
+  }
+
+ private:
+  void Arrive() {
+    if (copied_) GetAccelerator(place_).WaitFor(*copied_);
+    copied_ = nullptr;
+    if (pinned_.has_data())
+      AfterQueuedWork(place_, [held = std::move(pinned_)]() mutable { held = Tensor(); });
+    pinned_ = Tensor();
+  }
+
+  Place place_;
+  Tensor values_;
+  Tensor pinned_;                        // which the copy reads
+  std::unique_ptr<DeviceEvent> copied_;  // until our stream waits for it
+};
 
 // Memory for CuPy ---------------------------------------------------------------------------------
 
@@ -185,8 +225,10 @@ void BindDevice(py::module_& m) {
   device.def("wait_for", [](Place place, uintptr_t other) {
     GetAccelerator(place).WaitFor(reinterpret_cast<void*>(other));
   });
-  device.def("copy_ahead", &CopyAhead);
-  device.def("forget_ahead", [] { Ahead().Forget(); });
+  py::class_<CopyAhead>(device, "CopyAhead")
+      .def(py::init<const Given&, Place>())
+      .def("take", &CopyAhead::Take);
+  device.def("forget_ahead", [] { BlocksAhead().Forget(); });
   device.def("functions_for_cupy", [] {
     return py::make_tuple(reinterpret_cast<uintptr_t>(&AllocForCuPy),
                           reinterpret_cast<uintptr_t>(&FreeForCuPy));

@@ -8,7 +8,9 @@
 #include "execute/form.h"
 #include "memory/block_keeper.h"
 #include "platform/accelerator.h"
+#include "platform/recorded_draws.h"
 #include "python/caster.h"
+#include "run/generator.h"
 #include "tape/variable.h"
 
 namespace py = pybind11;
@@ -37,15 +39,20 @@ class CallGraph {
   void Begin() {
     device_.BeginCapture();
     using_ = std::make_unique<memory::BlockKeeper::Use>(&keeper_);
+    draws_ = std::make_unique<RecordedDraws>(device_.place(),
+                                             static_cast<const uint64_t*>(streams_.raw_data()));
   }
   void End() {
     using_ = nullptr;
+    draw_count_ = draws_->count();
+    draws_ = nullptr;
     graph_ = device_.EndCapture();
     ENFORCE(graph_, PreconditionNotMet, device_.place(), " did not make a graph of the work");
   }
   void Abandon() {
     if (!using_) return;
     using_ = nullptr;
+    draws_ = nullptr;
     device_.EndCapture();
   }
 
@@ -62,7 +69,15 @@ class CallGraph {
     }
     return true;
   }
-  void Launch() { graph_->Launch(); }
+  // Its random operators draw what eager calls would draw now.
+  void Launch() {
+    if (draw_count_ > 0) {
+      const RandomDraw draw = NextDraws(device_.place(), draw_count_);
+      const uint64_t numbers[] = {draw.seed, draw.stream};
+      device_.CopyFromHost(streams_.mutable_raw_data(), numbers, sizeof numbers);
+    }
+    graph_->Launch();
+  }
 
  private:
   struct Known {
@@ -72,6 +87,9 @@ class CallGraph {
   };
   Accelerator& device_;
   memory::BlockKeeper keeper_;  // ends after the graph
+  Tensor streams_{{2}, DType::kInt64, device_.place()};  // a seed and the first stream of a launch
+  uint64_t draw_count_ = 0;
+  std::unique_ptr<RecordedDraws> draws_;
   std::vector<Known> reads_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<memory::BlockKeeper::Use> using_;

@@ -45,6 +45,12 @@ std::vector<std::pair<std::string, int64_t>> Fallbacks() {
   return {TheCounts().by_operator.begin(), TheCounts().by_operator.end()};
 }
 
+int64_t CountFallbacks() {
+  int64_t count = 0;
+  for (const auto& [name, calls] : Fallbacks()) count += calls;
+  return count;
+}
+
 Value CopyTo(const Value& value, Place place) {
   if (value.is_tensor()) return Value(CopyTo(value.tensor(), place));
   if (value.is_rows()) {

@@ -21,6 +21,7 @@ Value CopyTo(const Value& value, Place place);
 
 // Calls that the host computed for a device since the process began, by operator.
 std::vector<std::pair<std::string, int64_t>> Fallbacks();
+int64_t CountFallbacks();
 
 // Says a sentence that a user should read once; python/ sets it to one that warns.
 void SetWarn(void (*warn)(const std::string& text));

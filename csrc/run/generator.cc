@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "platform/recorded_draws.h"
+
 namespace dygraph {
 
 namespace {
@@ -10,14 +12,18 @@ std::atomic<uint64_t> generator_calls{0};
 }  // namespace
 
 void SeedGenerator(uint64_t seed) { SetGeneratorState({seed, 0}); }
-uint64_t GeneratorSeed() { return generator_seed.load(std::memory_order_relaxed); }
-uint64_t NextRandomCall(uint64_t count) {
-  return generator_calls.fetch_add(count, std::memory_order_relaxed);
-}
 GeneratorState GetGeneratorState() { return {generator_seed.load(), generator_calls.load()}; }
 void SetGeneratorState(GeneratorState state) {
   generator_seed.store(state.seed);
   generator_calls.store(state.calls);
+}
+
+RandomDraw NextDraws(Place place, uint64_t count) {
+  if (__builtin_expect(place.kind == DeviceKind::kCUDA, 0)) {
+    if (RecordedDraws* recorded = RecordedDraws::On(place)) return {0, recorded->Give(count)};
+  }
+  return {generator_seed.load(std::memory_order_relaxed),
+          generator_calls.fetch_add(count, std::memory_order_relaxed)};
 }
 
 }  // namespace dygraph

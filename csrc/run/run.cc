@@ -7,6 +7,7 @@
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
 #include "run/fallback.h"
+#include "platform/recorded_draws.h"
 #include "run/generator.h"
 #include "run/interpreter.h"
 #include "run/transform.h"
@@ -192,8 +193,9 @@ __attribute__((always_inline)) inline void Compute(Call& call, const Kernel& ker
   if (__builtin_expect(place != CPUPlace(), 0)) device.Enter();
   KernelContext ctx(call, device);
   if (__builtin_expect(op.random, 0) && !call.random_given) {
-    call.random_seed = GeneratorSeed();
-    call.random_stream = NextRandomCall();
+    const RandomDraw draw = NextDraws(place);
+    call.random_seed = draw.seed;
+    call.random_stream = draw.stream;
   }
   if (__builtin_expect(call.reuse == 0 || call.from_tape, 1))
     return RunKernel(kernel, ctx, call, elements);
@@ -209,6 +211,8 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   const Kernel& kernel = *Choose(call, place, dtype);
   const Place where = kernel.key.device == place.kind ? place : CPUPlace();
   if (where != place) {
+    ENFORCE(!RecordedDraws::On(place), PreconditionNotMet,
+            "what the host computes cannot be part of a graph of ", place);
     NoteFallback(call, place);
     call.queue = nullptr;  // the results are copied at once
   }

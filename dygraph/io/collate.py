@@ -191,20 +191,6 @@ def one_place(places, owner):
     return None if places is None else place_of(places, owner)
 
 
-def to_place(batch, place):
-    """The Variables of a batch on a place; to a CUDA device they are copied ahead.
-
-    The copy starts at once, beside what the device computes; what is queued later waits for it.
-    """
-    if isinstance(batch, _core.Variable):
-        if batch.place == place or _core.value_kind(batch) != "Tensor":
-            return batch
-        if place.kind == "CUDAPlace":
-            return _core.device.copy_ahead(batch, place)
-        return batch.to(place)
-    return rebuilt(batch, lambda part: to_place(part, place))
-
-
 def rebuilt(batch, function):
     """`function` of the members of a dict, tuple or list; other values unchanged."""
     if isinstance(batch, dict):

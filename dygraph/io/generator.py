@@ -4,7 +4,8 @@ from dygraph import reader
 from dygraph.core import check
 from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.inspect.shown import Shown
-from dygraph.io.collate import gather, one_place, to_place, to_variables
+from dygraph.io.ahead import copied_ahead, to_place
+from dygraph.io.collate import gather, one_place, to_variables
 from dygraph.io.data_feeder import DataFeeder
 
 __all__ = ["GeneratorLoader"]
@@ -32,7 +33,7 @@ class GeneratorLoader(Shown):
     def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
         """Set a reader of samples. Returns the loader.
 
-        Batches are copied to `places`, one place, as by `DataLoader`; so in the next two.
+        Batches are copied to `places`, one place, while others are used; so in the next two.
         """
         listed = reader.batch(generator, batch_size, drop_last)
         return self.set_sample_list_generator(listed, places)
@@ -62,6 +63,8 @@ class GeneratorLoader(Shown):
         batches = map(self._finish, reader.buffered(self._reader, self._capacity)())
         if self._place is None:
             return batches
+        if self._place.kind == "CUDAPlace":
+            return copied_ahead(batches, self._place)
         return map(lambda batch: to_place(batch, self._place), batches)
 
     __call__ = __iter__

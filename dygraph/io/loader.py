@@ -11,7 +11,8 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.inspect.shown import Shown, text
-from dygraph.io.collate import one_place, to_place
+from dygraph.io.ahead import to_place
+from dygraph.io.collate import one_place
 from dygraph.io.pools import Processes, Serial, Threads
 from dygraph.io.sampler import BatchSampler
 from dygraph.io.worker import END, Failure, Job, raise_failure

@@ -196,9 +196,9 @@ class _Recorded:
         listener.stop()
         journal.stop()
         given = {id(v) for v in variables}
-        what = None
-        if _core.generator_state() != generator:
-            what = "draw random numbers, which a graph would repeat"
+        what, (seed, calls) = None, _core.generator_state()
+        if seed != generator[0] or (known is not None and calls != generator[1]):
+            what = "draw random numbers of the host, or set its seed, which a graph would not repeat"
         elif journal.played:
             what = "compute gradients; jit.compile makes a program, and a graph, of such a step"
         elif any(id(v) in given or id(v) not in made for v, _ in journal.written()):

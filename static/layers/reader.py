@@ -151,14 +151,14 @@ def read_file(reader):
 
 
 def double_buffer(reader, place=None, name=None):
-    """The reader itself, whose batches a thread already reads ahead.
+    """The reader itself: threads already read its batches ahead, and copy them to a CUDA device.
 
     Parameters
     ----------
     reader : Reader
         What `py_reader` gives.
     place : CPUPlace or CUDAPlace, optional
-        Accepted as in Fluid; not used.
+        Accepted as in Fluid; not used: batches are copied to the place of the executor.
     name : str, optional
         Accepted as in Fluid; not used.
 

@@ -174,13 +174,132 @@ def test_weights_that_are_set_or_shared_in_between_count():
     assert graphed(step)["replays"] > 0 and graphed(step)["plain"] == ""
 
 
-def test_random_operators_draw_what_eager_calls_draw():
-    losses, weights, _ = train(sgd, lambda step: step, rate=0.5)
-    got_losses, got_weights, step = train(sgd, dygraph.jit.compile, rate=0.5)
+# Random numbers ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def without_graphs():
+    _core.set_flag("cuda_graphs", False)
+    try:
+        yield
+    finally:
+        _core.set_flag("cuda_graphs", True)
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_dropout_is_part_of_a_graph(late):
+    with late_or_not(late):
+        losses, weights, _ = train(sgd, lambda step: step, rate=0.5)
+        state = _core.generator_state()
+        before = launches()
+        got_losses, got_weights, step = train(sgd, dygraph.jit.compile, rate=0.5)
+        launched = launches() - before
     assert (got_losses, got_weights) == (losses, weights)
     assert len(set(got_losses)) == len(got_losses)
+    assert _core.generator_state() == state
     found = graphed(step)
-    assert found["replays"] == 3 and found["between"] >= 1  # dropout runs between graphs
+    assert found["plain"] == "" and found["strayed"] == 0
+    assert (found["graphs"], found["between"]) == (1, 0)
+    assert found["replays"] == 3 and launched == 4
+
+
+@pretended
+def test_a_replay_with_dropout_is_one_launch_and_does_not_wait():
+    with cuda_library.pretending(COUNTERS=0) as counts:
+        _, _, step = train(sgd, dygraph.jit.compile, rate=0.5)
+        x, y = device(4, 6), device(4, 3)
+        counts.pretend_cuda_set(b"COUNTERS", 0)
+        step(x, y)
+        assert counts.pretend_cuda_get(b"GRAPH_LAUNCHES") == 1
+        assert counts.pretend_cuda_get(b"LAUNCHES") == 0
+        assert counts.pretend_cuda_get(b"WAITS") == 0
+        assert counts.pretend_cuda_get(b"COPIES_TO_DEVICE") == 1  # seed and stream
+
+
+def drawing(op, **attrs):
+    return lambda x: next(iter(_core.run_op(op, {}, {"shape": [4, 5], **attrs}).values()))
+
+
+def attended(x):
+    args = {"num_heads": 1, "dropout_prob": 0.4, "is_test": False}
+    return _core.run_op("scaled_dot_product_attention", dict.fromkeys(_QKV, x), args)["Out"]
+
+
+_QKV = ("Query", "Key", "Value")
+RANDOM = {
+    "dropout": lambda x: dygraph.nn.functional.dropout(x, 0.3),
+    "uniform_random": drawing("uniform_random", min=-2.0, max=3.0),
+    "gaussian_random": drawing("gaussian_random", mean=1.0, std=2.0),
+    "truncated_gaussian_random": drawing("truncated_gaussian_random"),
+    "randint": drawing("randint", low=-3, high=9),
+    "rrelu": lambda x: _core.run_op("rrelu", {"X": x}, {})["Out"],
+    "attention": lambda x: dygraph.reshape(attended(dygraph.reshape(x, [1, 4, 5])), [4, 5]),
+}
+
+
+@pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize("name", RANDOM)
+def test_replays_draw_what_runs_without_graphs_draw(name, late):
+    """Two draws in each run; other calls draw in between; a seed repeats them."""
+
+    def function(x):
+        first, second = RANDOM[name](x + x), RANDOM[name](x * x)
+        return (first - second) * first + first
+
+    def runs():
+        dygraph.seed(11)
+        found = []
+        for i in range(7):
+            if i % 2:
+                dygraph.ops.uniform_random([3])
+            found.append(program(device(4, 5, seed=i)).numpy().tobytes())
+        return found, _core.generator_state()
+
+    program = traced(function, device(4, 5))
+    with late_or_not(late):
+        with without_graphs():
+            expected = runs()
+        before = launches()
+        assert runs() == expected
+        assert launches() - before == 5
+        assert runs() == expected  # replays from the first on
+        assert launches() - before == 12
+    assert len(set(expected[0])) == 7
+    found = program._prepared.graphed
+    assert (found["graphs"], found["between"], found["plain"]) == (1, 0, "")
+
+
+def test_own_seeds_give_the_same_numbers_in_each_replay():
+    program = traced(
+        lambda x: drawing("uniform_random", seed=7)(x) * 2.0 + x * 0.0, device(4, 5)
+    )
+    results = {program(device(4, 5)).numpy().tobytes() for _ in range(6)}
+    assert len(results) == 1 and program._prepared.graphed["replays"] == 3
+
+
+@pytest.mark.parametrize("seed", [0, 9])
+def test_described_programs_with_dropout_run_as_one_graph(seed):
+    program, start = static.Program(), static.Program()
+    program.random_seed = seed
+    with static.program_guard(program, start):
+        x = static.data("x", [-1, 6], "float32")
+        hidden = static.layers.dropout(static.layers.fc(x, 8, act="relu"), 0.5)
+        loss = static.layers.mean(static.layers.fc(hidden, 4))
+        static.optimizer.SGD(0.5).minimize(loss)
+    found = []
+    for graphs in (False, True):
+        _core.set_flag("cuda_graphs", graphs)
+        executor, scope = static.Executor(PLACE), static.Scope()
+        dygraph.seed(1)
+        executor.run(start, scope=scope)
+        before = launches()
+        losses = [
+            executor.run(program, {"x": array(3, 6, seed=1)}, [loss], scope=scope)[0].tobytes()
+            for _ in range(6)
+        ]
+        assert launches() - before == (4 if graphs else 0)
+        found.append(losses)
+    assert found[0] == found[1] and len(set(found[0])) == 6
 
 
 class Averaged(Net):
@@ -339,6 +458,54 @@ def test_described_programs_run_as_graphs():
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("late", LATE)
+def test_ragged_feeds_have_a_graph_for_each_division(late):
+    program, start = static.Program(), static.Program()
+    with static.program_guard(program, start):
+        x = static.data("x", [-1, 4], "float32", lod_level=1)
+        hidden = static.layers.fc(x, 5, act="relu")
+        pooled = static.layers.sequence_pool(hidden * 2.0, "average")
+        again = static.layers.sequence_expand_as(pooled, x)
+        loss = static.layers.mean(static.layers.fc(again * hidden, 3))
+        static.optimizer.SGD(0.5).minimize(loss)
+    divisions = [[0, 2, 6], [0, 3, 6], [0, 1, 2, 6]]
+    found = []
+    with late_or_not(late):
+        for graphs in (False, True):
+            _core.set_flag("cuda_graphs", graphs)
+            executor, scope = static.Executor(PLACE), static.Scope()
+            dygraph.seed(1)
+            executor.run(start, scope=scope)
+            runs, before = [], launches()
+            for i in range(15):
+                lod = [divisions[i % 3 if i < 12 else 2]]
+                fed = dygraph.to_variable(array(6, 4, seed=i), lod)
+                results = executor.run(
+                    program, {"x": fed}, [loss, pooled, again], scope=scope, return_numpy=False
+                )
+                runs.append([(v.numpy().tobytes(), v.lod()) for v in results])
+            found.append(runs)
+    assert found[0] == found[1]
+    assert launches() - before >= 2 + 2 + 5
+
+
+def test_constants_that_are_copied_to_the_device_are_part_of_a_graph():
+    values = np.arange(20, dtype="float32").reshape(4, 5)
+
+    def function(x):
+        args = {"shape": [4, 5], "dtype": "float32", "fp32_values": values.ravel().tolist()}
+        return dygraph.ops.relu(x + x) * _core.run_op("assign_value", {}, args)["Out"] + x
+
+    if not on_device_kernel("assign_value"):
+        pytest.skip("the host computes the operator")
+    program = traced(function, device(4, 5))
+    for i in range(6):
+        x = array(4, 5, seed=i)
+        got = program(dygraph.to_variable(x)).numpy()
+        np.testing.assert_array_equal(got, np.maximum(x + x, 0) * values + x)
+    assert program._prepared.graphed["between"] == 0
+
+
 def test_graphs_give_their_memory_back():
     gc.collect()
     before = cuda.memory_allocated()
@@ -494,7 +661,9 @@ def test_what_a_graph_cannot_hold_is_refused_and_undone():
         return x + x
 
     def draws(x):
-        return x + dygraph.nn.functional.dropout(x, 0.5)
+        with cuda_library.on(dygraph.CPUPlace()):
+            there = dygraph.ops.uniform_random([2, 2])
+        return x + there.to(PLACE)
 
     before, generator = kept.numpy(), _core.generator_state()
     x = device(2, 2)
@@ -504,8 +673,11 @@ def test_what_a_graph_cannot_hold_is_refused_and_undone():
         fast(x)
     with pytest.raises(PreconditionNotMetError, match="write to Variables"):
         cuda.graph(writes)(x)
-    with pytest.raises(PreconditionNotMetError, match="random numbers"):
-        cuda.graph(draws)(x)
+    draws = cuda.graph(draws)
+    draws(x)
+    _core.set_generator_state(*generator)
+    with pytest.raises(PreconditionNotMetError, match="random numbers of the host"):
+        draws(x)
     assert kept.numpy().tobytes() == before.tobytes()
     assert _core.generator_state() == generator
     with pytest.raises(ArgumentTypeError, match="must be a function"):
@@ -518,6 +690,36 @@ def test_what_a_graph_cannot_hold_is_refused_and_undone():
     for _ in range(4):
         np.testing.assert_array_equal(fine(x).numpy(), 2 * x.numpy())
     assert fine.replays == 2
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_a_recorded_function_draws_anew_in_each_call(late):
+    def function(x):
+        return dygraph.nn.functional.dropout(x, 0.5) + RANDOM["uniform_random"](x)
+
+    with late_or_not(late):
+        dygraph.seed(4)
+        expected = [function(device(4, 5, seed=i)).numpy().tobytes() for i in range(6)]
+        state = _core.generator_state()
+        fast = cuda.graph(function)
+        for _ in range(2):
+            dygraph.seed(4)
+            assert [fast(device(4, 5, seed=i)).numpy().tobytes() for i in range(6)] == expected
+            assert _core.generator_state() == state
+    assert (fast.recordings, fast.replays) == (1, 10)
+
+
+def test_a_program_within_a_recorded_function_draws_anew():
+    program = traced(lambda x: dygraph.nn.functional.dropout(x * x, 0.5), device(4, 5))
+
+    def function(x):
+        return program(x + x) + dygraph.nn.functional.dropout(x, 0.5)
+
+    dygraph.seed(4)
+    expected = [function(device(4, 5)).numpy().tobytes() for i in range(5)]
+    fast = cuda.graph(function)
+    dygraph.seed(4)
+    assert [fast(device(4, 5)).numpy().tobytes() for i in range(5)] == expected
 
 
 def test_other_threads_compute_while_one_records():

@@ -5,8 +5,9 @@ import pytest
 
 import cuda_library
 import dygraph
-from dygraph import io
+from dygraph import _core, io, static
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from leftovers import left
 
 PLACE = cuda_library.place()
 HOST, PINNED = dygraph.CPUPlace(), dygraph.CUDAPinnedPlace()
@@ -161,3 +162,148 @@ def test_memory_stays_flat():
     dygraph.cuda.synchronize()
     assert dygraph.memory.used(PLACE) <= used and dygraph.memory.used(PINNED) <= pinned
     dygraph.cuda.empty_cache()
+
+
+# Readers of programs ------------------------------------------------------------------------------
+
+
+def batches_of(count):
+    return lambda: (
+        [np.full((2, 3), k, "float32"), np.arange(2 * k, 2 * k + 2).reshape(2, 1)]
+        for k in range(count)
+    )
+
+
+class Reading:
+    """A program that reads, and what its runs give."""
+
+    def __init__(self, place, kind="py_reader"):
+        self.main, self.startup, self.scope = static.Program(), static.Program(), static.Scope()
+        with static.program_guard(self.main, self.startup):
+            if kind == "py_reader":
+                self.reader = static.layers.py_reader(4, [[-1, 3], [-1, 1]], ["float32", "int64"])
+                x, y = static.layers.read_file(static.layers.double_buffer(self.reader))
+                self.provide = self.reader.decorate_batch_generator
+            else:
+                x, y = static.data("x", [-1, 3]), static.data("y", [-1, 1], "int64")
+                make = getattr(static.io, kind)
+                make = make if kind == "PyReader" else make.from_generator
+                self.reader = make([x, y], capacity=3, iterable=False)
+                self.provide = self.reader.set_batch_generator
+            self.fetches = [static.layers.reduce_sum(x, dim=1), y]
+        self.executor = static.Executor(place)
+        self.executor.run(self.startup, scope=self.scope)
+
+    def run(self, fetch=True):
+        fetches = self.fetches if fetch else []
+        found = self.executor.run(self.main, fetch_list=fetches, scope=self.scope)
+        return [v.tolist() for v in found]
+
+    def whole(self):
+        seen = []
+        self.reader.start()
+        with pytest.raises(static.core.EOFException):
+            while True:
+                seen.append(self.run())
+        self.reader.reset()
+        return seen
+
+
+@pytest.mark.parametrize("kind", ["py_reader", "PyReader", "DataLoader"])
+@pytest.mark.parametrize("late", [0, 1])
+def test_programs_read_the_batches_of_the_host(kind, late):
+    if late and not cuda_library.is_pretended():
+        pytest.skip("needs the pretended CUDA")
+    plain, there = Reading(HOST, kind), Reading(PLACE, kind)
+    for reading in (plain, there):
+        reading.provide(batches_of(11))
+    with cuda_library.pretending(LATE=late) if late else dygraph.guard():
+        for _ in range(2):  # passes
+            assert there.whole() == plain.whole()
+        there.reader.start()
+        first = there.run(), there.run()
+        there.reader.reset()  # in the middle
+        assert there.whole()[:2] == list(first)
+    assert not left()
+
+
+def test_a_run_that_reads_waits_for_nothing():
+    reading = Reading(PLACE)
+    reading.provide(batches_of(30))
+    reading.reader.start()
+    for _ in range(4):
+        reading.run()
+    before, copies = dygraph.cuda.syncs(), dygraph.cuda.counts()["copies_in"]
+    for _ in range(20):
+        reading.run(fetch=False)
+    assert dygraph.cuda.syncs() == before
+    assert dygraph.cuda.counts()["copies_in"] - copies <= 2 * (20 + 2)  # two parts, two ahead
+    assert reading.run()[1] == [[48], [49]]
+    reading.reader.reset()
+    assert not left()
+
+
+def test_errors_of_generators_come_in_their_turn():
+    def broken():
+        yield from batches_of(2)()
+        raise KeyError("third")
+
+    reading = Reading(PLACE)
+    reading.provide(broken)
+    reading.reader.start()
+    reading.run(), reading.run()
+    with pytest.raises(KeyError, match="third"):
+        reading.run()
+    reading.reader.reset()
+    reading.provide(lambda: iter([[np.ones((2, 4), "float32"), np.ones((2, 1), "int64")]]))
+    reading.reader.start()
+    with pytest.raises(InvalidArgumentError, match="must have the shape"):
+        reading.run()
+    reading.reader.reset()
+
+
+def test_loaders_of_programs_take_places():
+    with static.program_guard(static.Program(), static.Program()):
+        x = static.data("x", [-1, 3])
+        words = static.data("words", [-1, 1], "int64", lod_level=1)
+        sums = static.layers.sequence_pool(static.layers.cast(words, "float32"), "sum")
+        total = [static.layers.reduce_sum(x), sums]
+        rows = [(np.full(3, k, "float32"), list(range(k + 1))) for k in range(6)]
+        loader = static.io.DataLoader.from_generator([x, words])
+        for places in ([PLACE], PLACE, [HOST] * 2, None):
+            loader.set_sample_generator(lambda: iter(rows), 2, places=places)
+            seen = list(loader)
+            on_device = places in (PLACE, [PLACE])
+            assert all((batch["x"].place == PLACE) == on_device for batch in seen)
+            assert [batch["words"].lod() for batch in seen] == [
+                [[0, 1, 3]], [[0, 3, 7]], [[0, 5, 11]],
+            ]  # fmt: skip
+            for executor in (static.Executor(PLACE), static.Executor(HOST)):
+                found = [executor.run(feed=batch, fetch_list=total)[0].item() for batch in seen]
+                assert found == [3, 15, 27]
+        with pytest.raises(InvalidArgumentError, match="places must be one place"):
+            loader.set_sample_generator(lambda: iter(rows), 2, places=[PLACE, PLACE])
+        samples = static.io.DataLoader(rows, [x, words], places=PLACE, batch_size=3)
+        assert all(batch["words"].place == PLACE for batch in samples)
+
+
+def test_a_batch_waits_for_its_own_copy_and_for_none_of_the_later_ones():
+    if not cuda_library.is_pretended():
+        pytest.skip("needs the pretended CUDA")
+    host = [dygraph.to_variable(np.full(50_000, k, "float32")) for k in range(4)]
+    with cuda_library.pretending(LATE=1) as settings:
+        dygraph.cuda.synchronize()
+        for part in host:  # blocks that queued work may use: copied in its turn
+            _core.device.CopyAhead(part, PLACE).take()
+        dygraph.cuda.synchronize()
+        first, later = (_core.device.CopyAhead(part, PLACE) for part in host[2:])
+        dygraph.cuda.synchronize()
+        assert settings.pretend_cuda_get(b"QUEUED") > 0  # on the stream of copies
+        found = first.take()
+        assert found.numpy().tobytes() == host[2].numpy().tobytes()
+        assert settings.pretend_cuda_get(b"QUEUED") > 0
+        del later  # its block may be used again
+        other = dygraph.to_variable(np.zeros(50_000, "float32")).to(PLACE)
+        dygraph.cuda.synchronize()
+        assert settings.pretend_cuda_get(b"QUEUED") == 0
+        assert not other.numpy().any()

@@ -7,10 +7,20 @@
 
 #include "cuda/launch.h"
 #include "kernels/philox_numbers.h"
+#include "platform/recorded_draws.h"
 
 namespace dygraph::kernels {
 
 namespace detail {
+
+// A seed and a stream. In recorded work both count from what stands at `at` when it runs.
+struct RandomSource {
+  uint64_t seed, stream;
+  const uint64_t* at = nullptr;
+
+  DYGRAPH_FN uint64_t Seed() const { return at ? seed + at[0] : seed; }
+  DYGRAPH_FN uint64_t Stream() const { return at ? stream + at[1] : stream; }
+};
 
 // The four words of a block, alone or as two pairs. Word w of block b is element
 // b / 16 * 64 + w * 16 + b % 16 of its sequence, pair p element b / 16 * 32 + p * 16 + b % 16.
@@ -18,9 +28,12 @@ struct PhiloxBlock {
   static constexpr int64_t kWide = 16;
   uint32_t w[4];
 
-  DYGRAPH_INLINE PhiloxBlock(uint64_t seed, uint64_t stream, uint64_t block)
-      : w{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-          static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)} {
+  DYGRAPH_INLINE PhiloxBlock(const RandomSource& source, uint64_t block) {
+    const uint64_t seed = source.Seed(), stream = source.Stream();
+    w[0] = static_cast<uint32_t>(block);
+    w[1] = static_cast<uint32_t>(block >> 32);
+    w[2] = static_cast<uint32_t>(stream);
+    w[3] = static_cast<uint32_t>(stream >> 32);
     Philox4x32(w[0], w[1], w[2], w[3], static_cast<uint32_t>(seed),
                static_cast<uint32_t>(seed >> 32));
   }
@@ -38,7 +51,7 @@ constexpr int kPerBlock = 16 / sizeof(Bits);
 // than the first one of `first`'s batch.
 template <class Bits, class F>
 struct EachBits {
-  uint64_t seed, stream;
+  RandomSource source;
   int64_t first, n;
   F f;
 
@@ -46,7 +59,7 @@ struct EachBits {
     constexpr int64_t kWide = PhiloxBlock::kWide, kBatch = kWide * kPerBlock<Bits>;
     const int64_t block = first / kBatch * kWide + at;
     const int64_t begin = block / kWide * kBatch + block % kWide - first;
-    const PhiloxBlock bits(seed, stream, static_cast<uint64_t>(block));
+    const PhiloxBlock bits(source, static_cast<uint64_t>(block));
     for (int k = 0; k < kPerBlock<Bits>; ++k) {
       const int64_t j = begin + k * kWide;
       if (j >= 0 && j < n) f(j, bits.Get(k, Bits()));
@@ -68,10 +81,19 @@ struct StoreUnit {
   DYGRAPH_FN void operator()(int64_t j, BitsOf<T> bits) const { out[j] = ToUnit(bits); }
 };
 
+struct StoreSource {
+  RandomSource source;
+  int64_t* out;
+  DYGRAPH_FN void operator()(int64_t) const {
+    out[0] = static_cast<int64_t>(source.Seed());
+    out[1] = static_cast<int64_t>(source.Stream());
+  }
+};
+
 // Numbers 2 p and 2 p + 1 of a block's words, in turn of 16, come together.
 template <class T>
 struct EachNormal {
-  uint64_t seed, stream;
+  RandomSource source;
   int64_t first, n;
   T* out;
 
@@ -79,7 +101,7 @@ struct EachNormal {
     constexpr int64_t kWide = PhiloxBlock::kWide, kBatch = kWide * kPerBlock<BitsOf<T>>;
     const int64_t block = first / kBatch * kWide + at;
     const int64_t begin = block / kWide * kBatch + block % kWide - first;
-    const PhiloxBlock bits(seed, stream, static_cast<uint64_t>(block));
+    const PhiloxBlock bits(source, static_cast<uint64_t>(block));
     for (int k = 0; k < kPerBlock<BitsOf<T>>; k += 2) {
       T pair[2];
       ToNormal(bits.Get(k, BitsOf<T>()), bits.Get(k + 1, BitsOf<T>()), pair, pair + 1);
@@ -94,7 +116,17 @@ struct EachNormal {
 
 class Philox {
  public:
-  Philox(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+  Philox(uint64_t seed, uint64_t stream) : source_{seed, stream} {}
+  static Philox OfCall(uint64_t seed, uint64_t stream) {
+    Philox made(seed, stream);
+    if (const RecordedDraws* recorded = RecordedDraws::On(cuda::CurrentPlace()))
+      made.source_.at = recorded->at();
+    return made;
+  }
+
+  void Tell(int64_t* seed_and_stream) const {
+    cuda::ForEach(1, detail::StoreSource{source_, seed_and_stream});
+  }
 
   void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {
     Each<uint32_t>(n, first, detail::StoreBits<uint32_t>{out});
@@ -111,7 +143,7 @@ class Philox {
   template <class T>
   void Normal(T* out, int64_t n, int64_t first = 0) const {
     using Bits = detail::BitsOf<T>;
-    cuda::ForEach(Blocks<Bits>(n, first), detail::EachNormal<T>{seed_, stream_, first, n, out});
+    cuda::ForEach(Blocks<Bits>(n, first), detail::EachNormal<T>{source_, first, n, out});
   }
   template <class Bits, class F>
   void EachRaw(int64_t n, F f) const {
@@ -125,7 +157,7 @@ class Philox {
     constexpr int64_t kWide = detail::PhiloxBlock::kWide, kBatch = kWide * detail::kPerBlock<Bits>;
     const int64_t in_batch = i % kBatch;
     const int k = static_cast<int>(in_batch / kWide) & ~1;
-    const detail::PhiloxBlock block(seed_, stream_,
+    const detail::PhiloxBlock block(source_,
                                     static_cast<uint64_t>(i / kBatch * kWide + in_batch % kWide));
     T pair[2];
     ToNormal(block.Get(k, Bits()), block.Get(k + 1, Bits()), pair, pair + 1);
@@ -141,11 +173,10 @@ class Philox {
   }
   template <class Bits, class F>
   void Each(int64_t n, int64_t first, F f) const {
-    cuda::ForEach(Blocks<Bits>(n, first), detail::EachBits<Bits, F>{seed_, stream_, first, n, f});
+    cuda::ForEach(Blocks<Bits>(n, first), detail::EachBits<Bits, F>{source_, first, n, f});
   }
 
-  uint64_t seed_;
-  uint64_t stream_;
+  detail::RandomSource source_;
 };
 
 }  // namespace dygraph::kernels

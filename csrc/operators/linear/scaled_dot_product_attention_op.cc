@@ -1,3 +1,4 @@
+#include "kernels/philox.h"
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/linear/attention_call.h"
@@ -46,9 +47,11 @@ struct AttentionKernel {
     Heads<T> call(ctx);
     int64_t* drawn = ctx.Out(kDrawn).template mutable_data<int64_t>();
     if (call.attrs.drops()) {
-      const bool own = call.attrs.seed != 0;
-      kernels::Fill(drawn, 1, own ? call.attrs.seed : static_cast<int64_t>(ctx.random_seed()));
-      kernels::Fill(drawn + 1, 1, own ? 0 : static_cast<int64_t>(ctx.random_stream()));
+      const auto own = static_cast<uint64_t>(call.attrs.seed);
+      const auto generator =
+          own ? kernels::Philox(own, 0)
+              : kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
+      generator.Tell(drawn);
     }
     call.Drew(drawn);
     kernels::Heads<T> out = HeadsOrNone<T>(&ctx.Out(kOut), call.attrs);

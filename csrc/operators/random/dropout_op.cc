@@ -87,7 +87,7 @@ kernels::Philox Generator(const KernelContext& ctx, const DropoutAttrs& a) {
     return kernels::Philox(static_cast<uint64_t>(Integers(*seed, "Seed")[0]), 0);
   }
   if (a.fix_seed) return kernels::Philox(static_cast<uint64_t>(a.seed), 0);
-  return kernels::Philox(ctx.random_seed(), ctx.random_stream());
+  return kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
 }
 
 template <class T>

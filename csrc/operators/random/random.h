@@ -14,7 +14,7 @@ constexpr int kShapeTensor = 0, kShapeTensorList = 1, kOut = 0;
 
 inline kernels::Philox Generator(const KernelContext& ctx, int32_t own_seed) {
   if (own_seed != 0) return kernels::Philox(static_cast<uint64_t>(own_seed), 0);
-  return kernels::Philox(ctx.random_seed(), ctx.random_stream());
+  return kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
 }
 
 inline OpDef& AddSlots(OpDef& op) {

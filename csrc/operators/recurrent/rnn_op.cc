@@ -144,8 +144,9 @@ void DefineRnn(OpDef& op) {
 }
 
 void DrawMask(const KernelContext& ctx, const RnnAttrs& a, Tensor* mask) {
-  kernels::Philox generator = a.seed ? kernels::Philox(static_cast<uint64_t>(a.seed), 0)
-                                     : kernels::Philox(ctx.random_seed(), ctx.random_stream());
+  kernels::Philox generator =
+      a.seed ? kernels::Philox(static_cast<uint64_t>(a.seed), 0)
+             : kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
   double threshold = NumberFor(ctx.In(kInput).dtype(), a.dropout_prob) * 0x1p32;
   std::vector<uint32_t> bits(mask->numel());
   generator.Raw(bits.data(), mask->numel());
