@@ -42,10 +42,10 @@ ops = _core.ops
 
 _WHITE = (
     "bmm conv2d conv2d_transpose conv3d conv3d_transpose depthwise_conv2d "
-    "depthwise_conv2d_transpose fc matmul matmul_v2 mul"
+    "depthwise_conv2d_transpose fc matmul matmul_v2 mul scaled_dot_product_attention"
 ).split()
 _BLACK = (
-    "batch_norm bce_loss cross_entropy cross_entropy2 cumsum exp expm1 frobenius_norm group_norm "
+    "bce_loss cross_entropy cross_entropy2 cumsum exp expm1 frobenius_norm group_norm "
     "huber_loss instance_norm kldiv_loss l1_norm layer_norm log log10 log1p log2 log_loss "
     "log_softmax logcumsumexp logsumexp mean nll_loss norm p_norm reduce_mean reduce_sum rms_norm "
     "rsqrt sigmoid_cross_entropy_with_logits smooth_l1_loss softmax softmax_with_cross_entropy "
@@ -96,11 +96,13 @@ def black_list():
 class auto_cast(Shown, contextlib.ContextDecorator):  # noqa: N801 - Paddle's name
     """Compute products in a narrow type, for the calls of this thread in a block.
 
-    Operators of the white list, products and convolutions, get their float32 inputs as `dtype`;
-    those of the black list, losses, norms, sums and exponentials, get theirs as float32. Others
-    compute in the type of their inputs, in float32 if these differ. An operator that has no kernel
-    for the narrow type on the device computes in float32. Casts are on the tape, so gradients have
-    the types of their variables. float64 is left alone.
+    Operators of the white list, products, convolutions and attention, get their float32 inputs as
+    `dtype`; those of the black list, losses, norms of rows, sums and exponentials, get theirs as
+    float32. Others compute in the type of their inputs, in float32 if these differ; batch_norm is
+    one of them. Parameters and statistics of norms are float32 whatever is normalised. An operator
+    that has no kernel for the narrow type on the device computes in float32, which `widened`
+    counts. Casts are on the tape, so gradients have the types of their variables. float64 is left
+    alone.
 
     Blocks nest; the inner one counts. Also a decorator of functions. Programs are not affected,
     except those recorded from calls in a block.
@@ -161,6 +163,25 @@ class auto_cast(Shown, contextlib.ContextDecorator):  # noqa: N801 - Paddle's na
             self._layer = _core.AutoCast(
                 dtype, sorted(white_list() - black | white), sorted(black_list() - white | black)
             )
+
+    def widened(self):
+        """Calls that computed in float32 because their place has no kernel of the narrow type.
+
+        Returns
+        -------
+        dict of str to int
+            By operator, since the block was made; empty on a device that had all kernels.
+
+        Examples
+        --------
+        >>> import dygraph
+        >>> x = dygraph.ones([2, 2])
+        >>> with dygraph.amp.auto_cast() as block:
+        ...     y = x @ x
+        >>> block.widened()  # no product of the host is narrow
+        {'matmul_v2': 1}
+        """
+        return {} if self._layer is None else self._layer.widened()
 
     def __enter__(self):
         if _state.layers and _state.layers[-1] is not None:

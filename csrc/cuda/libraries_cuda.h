@@ -94,9 +94,9 @@ struct Cudnn {
     int determinism, math;
     int reserved[3];
   };
-  enum DataType : int { kFloat = 0, kDouble = 1 };
+  enum DataType : int { kFloat = 0, kDouble = 1, kHalf = 2, kBrain16 = 9 };
   enum Format : int { kNchw = 0, kNhwc = 1 };
-  enum Math : int { kDefaultMath = 0, kFmaMath = 3 };  // the default allows TF32
+  enum Math : int { kDefaultMath = 0, kTensorMath = 1, kFmaMath = 3 };  // the default allows TF32
   enum Mode : int { kCrossCorrelation = 1 };
   enum Determinism : int { kDeterministic = 1 };
 

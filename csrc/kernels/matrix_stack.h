@@ -1,6 +1,7 @@
 // What kernels/matmul_stack.h computes.
 #pragma once
 
+#include "kernels/convert.h"
 #include "tensor/dims.h"
 
 namespace dygraph::kernels {
@@ -16,12 +17,12 @@ template <class T>
 struct StackedProduct {
   bool ta, tb;
   int64_t m, n, k;
-  T alpha;
+  Wide<T> alpha;
   const T* a;
   int64_t lda;
   const T* b;
   int64_t ldb;
-  T beta;
+  Wide<T> beta;
   T* c;
   int64_t ldc;
 };

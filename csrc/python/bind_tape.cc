@@ -75,8 +75,7 @@ class PythonHooks : public SavedValueHooks {
     auto kept = std::make_shared<Kept>(py::reinterpret_steal<py::object>(packed));
     return [kept, unpack = unpack_] {
       Quiet quiet;
-      PyObject* result =
-          Surviving([&] { return PyObject_CallOneArg(unpack->get(), kept->get()); });
+      PyObject* result = Surviving([&] { return PyObject_CallOneArg(unpack->get(), kept->get()); });
       if (!result) ThrowPythonError();
       py::object holder = py::reinterpret_steal<py::object>(result);
       return RequireVariable(result, "what an unpack hook returns").value();
@@ -132,7 +131,8 @@ void BindTape(py::module_& m) {
         return std::make_shared<AutoCast>(DTypeFromPython(narrow.ptr()), white, black);
       }))
       .def("enter", [](std::shared_ptr<AutoCast> layer) { AddLayer(std::move(layer)); })
-      .def("leave", [](const AutoCast& layer) { RemoveLayer(&layer); });
+      .def("leave", [](const AutoCast& layer) { RemoveLayer(&layer); })
+      .def("widened", &AutoCast::widened);
   m.def("pop_saved_value_hooks", [] {
     ENFORCE(CurrentThread().saved_value_hooks, PreconditionNotMet,
             "saved_value_hooks must have been entered on this thread, got an exit without it");

@@ -1,6 +1,7 @@
 #include "tape/auto_cast.h"
 
 #include "op/op_registry.h"
+#include "op/wide_slot.h"
 
 namespace dygraph {
 
@@ -57,22 +58,37 @@ AutoCast::AutoCast(DType narrow, const std::vector<std::string>& white,
   AddAll(black, &black_);
 }
 
-DType AutoCast::Wanted(const EagerCall& call) const {
+DType AutoCast::Wanted(const EagerCall& call) {
   static const OpInfo& cast = GetOp("cast");
   // Gradients follow the types of their calls; updates write into what is there.
   if (&call.op == &cast || call.options.from_tape || call.targets || call.options.queue)
     return DType::kUnset;
   bool wide = false, narrow = false;
-  for (const Variable* v : call.in.flat()) {
-    if (!IsFloatTensor(v, narrow_)) continue;
-    (v->tensor().dtype() == narrow_ ? narrow : wide) = true;
+  for (int s = 0; s < call.in.slots(); ++s) {
+    if (IsWide(call.op.inputs[s])) continue;
+    for (int i = 0; i < call.in.count(s); ++i) {
+      const Variable* v = call.in.at(s, i);
+      if (IsFloatTensor(v, narrow_)) (v->tensor().dtype() == narrow_ ? narrow : wide) = true;
+    }
   }
   if (!wide && !narrow) return DType::kUnset;
   if (black_.count(&call.op)) return narrow ? DType::kFloat32 : DType::kUnset;
   const bool takes = Takes(call, PlaceOfInputs(call), narrow_);
-  if (white_.count(&call.op)) return takes ? narrow_ : narrow ? DType::kFloat32 : DType::kUnset;
+  const bool white = white_.count(&call.op);
+  if (!takes && (white || narrow)) Widened(call.op);
+  if (white) return takes ? narrow_ : narrow ? DType::kFloat32 : DType::kUnset;
   if (!narrow || (takes && (!wide || call.op.mixed_dtypes))) return DType::kUnset;
   return DType::kFloat32;
+}
+
+void AutoCast::Widened(const OpInfo& op) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++widened_[op.type];
+}
+
+std::map<std::string, int64_t> AutoCast::widened() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return widened_;
 }
 
 void AutoCast::Run(EagerCall& call) {
@@ -80,9 +96,13 @@ void AutoCast::Run(EagerCall& call) {
   if (wanted == DType::kUnset) return Below(call);
   std::vector<Ref<Variable>> casts;
   SlotList<Variable> in;
+  int slot = 0, at = 0;
   in.Map(call.in, [&](Variable* v) {
-    if (!IsFloatTensor(v, narrow_) || v->tensor().dtype() == wanted) return v;
-    casts.push_back(Cast(*v, wanted));
+    while (at >= call.in.begin_of(slot + 1)) ++slot;
+    ++at;
+    const DType to = IsWide(call.op.inputs[slot]) ? DType::kFloat32 : wanted;
+    if (!IsFloatTensor(v, narrow_) || v->tensor().dtype() == to) return v;
+    casts.push_back(Cast(*v, to));
     return casts.back().get();
   });
   if (casts.empty()) return Below(call);

@@ -1,7 +1,9 @@
 // Mixed precision as a layer: calls of some operators get their floats in a narrow type, others in
-// float32.
+// float32. Slots of parameters and statistics (op/wide_slot.h) are float32 in any case.
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -19,12 +21,18 @@ class AutoCast : public AddedLayer {
 
   void Run(EagerCall& call) override;
 
+  // By operator: calls that computed in float32 because their place has no narrow kernel.
+  std::map<std::string, int64_t> widened() const;
+
  private:
   // The type that all floats of the call should have; kUnset: as they are.
-  DType Wanted(const EagerCall& call) const;
+  DType Wanted(const EagerCall& call);
+  void Widened(const OpInfo& op);
 
   DType narrow_;
   std::unordered_set<const OpInfo*> white_, black_;
+  mutable std::mutex mutex_;
+  std::map<std::string, int64_t> widened_;
 };
 
 }  // namespace dygraph

@@ -1,9 +1,11 @@
 // kernels/attention.h on the device: products of cuBLASLt over whole matrices of scores, and a team
-// of threads for each of their rows.
+// of threads for each of their rows. Beside 16-bit floats, scores are floats, and weights are
+// rounded for the products with them.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/convert.h"
 #include "kernels/strides.h"
 
 namespace dygraph::kernels {
@@ -34,7 +36,7 @@ struct AttentionMask {
 template <class T>
 struct Attention {
   int64_t heads, queries, keys, width, value_width;
-  T scale;
+  Wide<T> scale;
   Heads<const T> q, k, v;
   const AttentionMask<T>* mask;
   double dropout = 0;
@@ -42,13 +44,13 @@ struct Attention {
   int64_t drawn_before = 0;
   void Drew(const int64_t* numbers) { drawn = numbers; }
 
-  void Forward(Heads<T> out, T* log_total) const;
+  void Forward(Heads<T> out, Wide<T>* log_total) const;
 
   struct Gradients {
     Heads<T> q, k, v;
     T* mask = nullptr;
   };
-  void Backward(const T* log_total, Heads<const T> d_out, const Gradients& to) const;
+  void Backward(const Wide<T>* log_total, Heads<const T> d_out, const Gradients& to) const;
 };
 
 }  // namespace dygraph::kernels

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "cuda/scratch.h"
 #include "kernels/attention.h"
@@ -26,21 +27,21 @@ Heads<T> Batches(const Heads<T>& h, int64_t first) {
 
 // c (+)= factor op(a) op(b) for all heads of `batches` batches: one call for each head of a batch,
 // or for each batch.
-template <class T>
-void Products(int64_t batches, bool ta, bool tb, int64_t m, int64_t n, int64_t k, T factor,
-              const Heads<const T>& a, const Heads<const T>& b, const Heads<T>& c) {
+template <class T, class C>
+void Products(int64_t batches, bool ta, bool tb, int64_t m, int64_t n, int64_t k, Wide<T> factor,
+              const Heads<const T>& a, const Heads<const T>& b, const Heads<C>& c) {
   const int64_t side = c.side_by_side;
   if (batches >= side) {
     for (int64_t s = 0; s < side; ++s) {
       MatMulStack<T>(ta, tb, m, n, k, factor, a.data + s * a.head, a.row, a.matrix,
-                     b.data + s * b.head, b.row, b.matrix, T(0), c.data + s * c.head, c.row,
-                     c.matrix, batches);
+                     b.data + s * b.head, b.row, b.matrix, 0, c.data + s * c.head, c.row, c.matrix,
+                     batches);
     }
     return;
   }
   for (int64_t i = 0; i < batches; ++i) {
     MatMulStack<T>(ta, tb, m, n, k, factor, a.data + i * a.matrix, a.row, a.head,
-                   b.data + i * b.matrix, b.row, b.head, T(0), c.data + i * c.matrix, c.row, c.head,
+                   b.data + i * b.matrix, b.row, b.head, 0, c.data + i * c.matrix, c.row, c.head,
                    side);
   }
 }
@@ -48,13 +49,14 @@ void Products(int64_t batches, bool ta, bool tb, int64_t m, int64_t n, int64_t k
 // What a thread knows of the rows of scores: their mask, and their dropout.
 template <class T>
 struct Rows {
+  using W = Wide<T>;
   const T* added;
   const bool* seen;
   detail::Steps<1> offset;
   int64_t row, column, queries, keys, first_head;
   bool causal, masked, drops, all;
   uint32_t limit;
-  T factor;
+  W factor;
   const int64_t* drawn;
   int64_t drawn_before;
 
@@ -69,7 +71,7 @@ struct Rows {
         causal(a.mask->causal),
         masked(a.mask->any()),
         drops(a.dropout > 0),
-        factor(a.dropout < 1 ? static_cast<T>(1 / (1 - a.dropout)) : T(0)),
+        factor(a.dropout < 1 ? static_cast<W>(1 / (1 - a.dropout)) : 0),
         drawn(a.drawn),
         drawn_before(a.drawn_before) {
     Walk<1> walk;
@@ -86,19 +88,19 @@ struct Rows {
     return masked ? offset.At(first_head + r / queries).of[0] + r % queries * row : 0;
   }
   // A score, at `at` of the mask.
-  DYGRAPH_INLINE T Masked(T score, int64_t r, int64_t at, int64_t j) const {
-    const T hidden = -std::numeric_limits<T>::infinity();
+  DYGRAPH_INLINE W Masked(W score, int64_t r, int64_t at, int64_t j) const {
+    const W hidden = -std::numeric_limits<W>::infinity();
     if (seen) {
       score = seen[at + j * column] ? score : hidden;
     } else if (added) {
-      const T m = added[at + j * column];
-      score = m <= static_cast<T>(kHidden) ? hidden : score + m;
+      const W m = added[at + j * column], least = static_cast<T>(static_cast<W>(kHidden));
+      score = m <= least ? hidden : score + m;
     }
     return causal && j > r % queries ? hidden : score;
   }
   // What dropout multiplies a weight with: the bits of the generator are those of the host.
-  DYGRAPH_INLINE T Keep(int64_t r, int64_t j) const {
-    if (!drops) return T(1);
+  DYGRAPH_INLINE W Keep(int64_t r, int64_t j) const {
+    if (!drops) return 1;
     const auto i = static_cast<uint64_t>(drawn_before + (first_head * queries + r) * keys + j);
     const uint64_t block = i / 64 * 16 + i % 16, seed = static_cast<uint64_t>(drawn[0]),
                    stream = static_cast<uint64_t>(drawn[1]);
@@ -106,53 +108,81 @@ struct Rows {
                      static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
     Philox4x32(w[0], w[1], w[2], w[3], static_cast<uint32_t>(seed),
                static_cast<uint32_t>(seed >> 32));
-    return w[i % 64 / 16] >= limit && !all ? factor : T(0);
+    return w[i % 64 / 16] >= limit && !all ? factor : 0;
   }
+};
+
+// Weights that products take: the scores' own room, or one beside it where T has 16 bits.
+template <class T>
+class Weights {
+ public:
+  Weights(Wide<T>* scores, int64_t count) : scores_(scores), room_(kBeside ? count : 0) {}
+  T* data() {
+    if constexpr (kBeside)
+      return room_.data();
+    else
+      return scores_;
+  }
+  static constexpr bool kBeside = !std::is_same_v<T, Wide<T>>;
+  static constexpr int64_t kBytes = sizeof(Wide<T>) + (kBeside ? sizeof(T) : 0);  // of a score
+
+ private:
+  Wide<T>* scores_;
+  cuda::Workspace<T> room_;
 };
 
 // Scores become weights, and the logarithms of their totals are kept.
 template <class T>
-void Softmax(const Rows<T>& rows, int64_t count, T* scores, T* log_total) {
+void Softmax(const Rows<T>& rows, int64_t count, Wide<T>* scores, T* weights, Wide<T>* log_total) {
+  using W = Wide<T>;
   const int64_t n = rows.keys;
   ForEachRow(count, n, [=] DYGRAPH_FN(int64_t r, Team team) {
-    T* row = scores + r * n;
+    W* row = scores + r * n;
+    T* to = weights + r * n;
     const int64_t mask = rows.MaskOf(r);
-    const T none = -std::numeric_limits<T>::infinity();
-    const T most = team.Max(n, none, [=](int64_t j) { return rows.Masked(row[j], r, mask, j); });
-    const T away = rows.masked && most == none ? T(0) : most;
+    const W none = -std::numeric_limits<W>::infinity();
+    const W most = team.Max(n, none, [=](int64_t j) { return rows.Masked(row[j], r, mask, j); });
+    const W away = rows.masked && most == none ? 0 : most;
     team.Each(n, [=](int64_t j) { row[j] = Exp(rows.Masked(row[j], r, mask, j) - away); });
-    const T sum = team.template Sum<T>(n, [=](int64_t j) { return row[j]; });
-    const T factor = sum == T(0) ? T(0) : T(1) / sum;
-    team.Each(n, [=](int64_t j) { row[j] *= factor * rows.Keep(r, j); });
+    const W sum = team.template Sum<W>(n, [=](int64_t j) { return row[j]; });
+    const W factor = sum == 0 ? 0 : 1 / sum;
+    team.Each(n, [=](int64_t j) { to[j] = row[j] * (factor * rows.Keep(r, j)); });
     team.Once([=] { log_total[r] = away + Log(sum); });
   });
 }
 
-// Scores p become the weights that V was multiplied with. d, where it is not null, becomes the
-// gradient of the scores from that of the weights.
+// Scores p become the weights that V was multiplied with, also in `weights`. d, where it is not
+// null, becomes the gradient of the scores from that of the weights, also in `slopes`.
 template <class T>
-void SoftmaxBackward(const Rows<T>& rows, int64_t count, const T* log_total, T* p, T* d) {
+void SoftmaxBackward(const Rows<T>& rows, int64_t count, const Wide<T>* log_total, Wide<T>* p,
+                     Wide<T>* d, T* weights, T* slopes) {
+  using W = Wide<T>;
   const int64_t n = rows.keys;
+  const bool changed = rows.drops || Weights<T>::kBeside;
   ForEachRow(count, n, [=] DYGRAPH_FN(int64_t r, Team team) {
-    T *weight = p + r * n, *up = d + r * n;
+    W *weight = p + r * n, *up = d + r * n;
     const int64_t mask = rows.MaskOf(r);
-    const T total = log_total[r], none = -std::numeric_limits<T>::infinity();
-    const T away = total == none ? T(0) : total;
+    const W total = log_total[r], none = -std::numeric_limits<W>::infinity();
+    const W away = total == none ? 0 : total;
     team.Each(n, [=](int64_t j) {
       weight[j] = Exp(rows.Masked(weight[j], r, mask, j) - away);
       if (d) up[j] *= rows.Keep(r, j);
     });
     if (d) {
-      const T dot = team.template Sum<T>(n, [=](int64_t j) { return weight[j] * up[j]; });
-      team.Each(n, [=](int64_t j) { up[j] = weight[j] * (up[j] - dot); });
+      const W dot = team.template Sum<W>(n, [=](int64_t j) { return weight[j] * up[j]; });
+      team.Each(n, [=](int64_t j) {
+        up[j] = weight[j] * (up[j] - dot);
+        slopes[r * n + j] = up[j];
+      });
     }
-    if (rows.drops) team.Each(n, [=](int64_t j) { weight[j] *= rows.Keep(r, j); });
+    if (!changed) return;
+    team.Each(n, [=](int64_t j) { weights[r * n + j] = weight[j] * rows.Keep(r, j); });
   });
 }
 
 // The gradients of all scores, added up where the mask was repeated.
 template <class T>
-void AddToMask(const Attention<T>& a, const T* d_scores, T* to) {
+void AddToMask(const Attention<T>& a, const Wide<T>* d_scores, T* to) {
   Dims dims = a.mask->leading, strides = a.mask->strides;
   dims.push_back(a.queries);
   dims.push_back(a.keys);
@@ -170,91 +200,90 @@ void AddToMask(const Attention<T>& a, const T* d_scores, T* to) {
     if (strides[i] != 0) walk.Push(dims[i], {dense[i], strides[i]});
   }
   if (Numel(dims) == 0) return;
-  cuda::Workspace<T> sums(size);
-  T* sum = sums.data();
+  cuda::Workspace<Wide<T>> sums(size);
+  Wide<T>* sum = sums.data();
   SumTo(dims, d_scores, Strides(dims), sum, dense);
   const detail::Steps<2> steps(walk);
   cuda::ForEach(size, [=] DYGRAPH_FN(int64_t i) {
     const auto at = steps.At(i);
-    to[at.of[1]] += sum[at.of[0]];
+    to[at.of[1]] = to[at.of[1]] + sum[at.of[0]];
   });
 }
 
-// f(first batch, batches) for all heads, as many batches at a time as `buffers` of their scores
-// have room for; 0: all together.
+// f(first batch, batches) for all heads, as many batches at a time as there is room for with so
+// many bytes a score; 0: all together.
 template <class T, class F>
-void EachPart(const Attention<T>& a, int buffers, const F& f) {
+void EachPart(const Attention<T>& a, int64_t bytes_of_score, const F& f) {
   const int64_t batches = a.heads / a.q.side_by_side;
-  const int64_t bytes =
-      a.q.side_by_side * a.queries * a.keys * buffers * static_cast<int64_t>(sizeof(T));
+  const int64_t bytes = a.q.side_by_side * a.queries * a.keys * bytes_of_score;
   const int64_t fitting = std::max<int64_t>(kMostBytes / std::max<int64_t>(bytes, 1), 1);
-  const int64_t step = buffers == 0 ? batches : fitting;
+  const int64_t step = bytes_of_score == 0 ? batches : fitting;
   for (int64_t b = 0; b < batches; b += step) f(b, std::min(step, batches - b));
 }
 
-template <class T>
-Heads<T> ScoresOf(T* data, const Attention<T>& a) {
+// Scores of T, as they lie in memory.
+template <class S, class T>
+Heads<S> ScoresOf(S* data, const Attention<T>& a) {
   const int64_t side = a.q.side_by_side, size = a.queries * a.keys;
   return {data, side, side * size, size, a.keys};
-}
-template <class T>
-Heads<const T> Read(const Heads<T>& h) {
-  return {h.data, h.side_by_side, h.matrix, h.head, h.row};
 }
 
 }  // namespace
 
 template <class T>
-void Attention<T>::Forward(Heads<T> out, T* log_total) const {
+void Attention<T>::Forward(Heads<T> out, Wide<T>* log_total) const {
   if (heads * queries == 0) return;
-  EachPart(*this, 1, [&](int64_t b, int64_t batches) {
+  EachPart(*this, Weights<T>::kBytes, [&](int64_t b, int64_t batches) {
     const int64_t first = b * q.side_by_side, count = batches * q.side_by_side * queries;
-    cuda::Workspace<T> room(count * keys);
-    const Heads<T> p = ScoresOf(room.data(), *this);
-    Products(batches, false, true, queries, keys, width, scale, Batches(q, b), Batches(k, b), p);
-    Softmax(Rows<T>(*this, first), count, p.data, log_total + first * queries);
-    Products(batches, false, false, queries, value_width, keys, T(1), Read(p), Batches(v, b),
-             Batches(out, b));
+    cuda::Workspace<Wide<T>> room(count * keys);
+    Weights<T> weights(room.data(), count * keys);
+    Products(batches, false, true, queries, keys, width, scale, Batches(q, b), Batches(k, b),
+             ScoresOf(room.data(), *this));
+    Softmax(Rows<T>(*this, first), count, room.data(), weights.data(), log_total + first * queries);
+    Products(batches, false, false, queries, value_width, keys, Wide<T>(1),
+             ScoresOf<const T>(weights.data(), *this), Batches(v, b), Batches(out, b));
   });
 }
 
 template <class T>
-void Attention<T>::Backward(const T* log_total, Heads<const T> d_out, const Gradients& to) const {
+void Attention<T>::Backward(const Wide<T>* log_total, Heads<const T> d_out,
+                            const Gradients& to) const {
   const bool wanted = to.q.data || to.k.data || to.mask;
-  EachPart(*this,
-           to.mask  ? 0
-           : wanted ? 2
-                    : 1,
-           [&](int64_t b, int64_t batches) {
-             const int64_t first = b * q.side_by_side, count = batches * q.side_by_side * queries;
-             cuda::Workspace<T> p_room(count * keys), d_room(wanted ? count * keys : 0);
-             const Heads<T> p = ScoresOf(p_room.data(), *this), d = ScoresOf(d_room.data(), *this);
-             const Heads<const T> dy = Batches(d_out, b);
-             Products(batches, false, true, queries, keys, width, scale, Batches(q, b),
-                      Batches(k, b), p);
-             if (wanted) {
-               Products(batches, false, true, queries, keys, value_width, T(1), dy, Batches(v, b),
-                        d);
-             }
-             SoftmaxBackward(Rows<T>(*this, first), count, log_total + first * queries, p.data,
-                             wanted ? d.data : nullptr);
-             if (to.v.data) {
-               Products(batches, true, false, keys, value_width, queries, T(1), Read(p), dy,
-                        Batches(to.v, b));
-             }
-             if (to.q.data) {
-               Products(batches, false, false, queries, width, keys, scale, Read(d), Batches(k, b),
-                        Batches(to.q, b));
-             }
-             if (to.k.data) {
-               Products(batches, true, false, keys, width, queries, scale, Read(d), Batches(q, b),
-                        Batches(to.k, b));
-             }
-             if (to.mask) AddToMask(*this, d.data, to.mask);
-           });
+  const int64_t bytes = to.mask ? 0 : Weights<T>::kBytes * (wanted ? 2 : 1);
+  EachPart(*this, bytes, [&](int64_t b, int64_t batches) {
+    const int64_t first = b * q.side_by_side, count = batches * q.side_by_side * queries;
+    const int64_t size = count * keys, slopes = wanted ? size : 0;
+    cuda::Workspace<Wide<T>> p_room(size), d_room(slopes);
+    Weights<T> p(p_room.data(), size), d(d_room.data(), slopes);
+    const Heads<const T> dy = Batches(d_out, b), ps = ScoresOf<const T>(p.data(), *this),
+                         ds = ScoresOf<const T>(d.data(), *this);
+    Products(batches, false, true, queries, keys, width, scale, Batches(q, b), Batches(k, b),
+             ScoresOf(p_room.data(), *this));
+    if (wanted) {
+      Products(batches, false, true, queries, keys, value_width, Wide<T>(1), dy, Batches(v, b),
+               ScoresOf(d_room.data(), *this));
+    }
+    SoftmaxBackward(Rows<T>(*this, first), count, log_total + first * queries, p_room.data(),
+                    wanted ? d_room.data() : nullptr, p.data(), d.data());
+    if (to.v.data) {
+      Products(batches, true, false, keys, value_width, queries, Wide<T>(1), ps, dy,
+               Batches(to.v, b));
+    }
+    if (to.q.data) {
+      Products(batches, false, false, queries, width, keys, scale, ds, Batches(k, b),
+               Batches(to.q, b));
+    }
+    if (to.k.data) {
+      Products(batches, true, false, keys, width, queries, scale, ds, Batches(q, b),
+               Batches(to.k, b));
+    }
+    if (to.mask) AddToMask(*this, d_room.data(), to.mask);
+  });
 }
 
 template struct Attention<float>;
 template struct Attention<double>;
+template struct Attention<float16>;
+template struct Attention<bfloat16>;
 
 }  // namespace dygraph::kernels

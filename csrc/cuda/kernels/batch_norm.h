@@ -7,6 +7,7 @@
 
 #include "cuda/scratch.h"
 #include "kernels/channel_shape.h"
+#include "kernels/convert.h"
 #include "kernels/loops.h"
 #include "kernels/walk.h"
 
@@ -90,12 +91,12 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
 
 // sum_g[c] = sum of g(i), sum_gx[c] = sum of g(i) (x[i] - mean[c]).
 template <class T, class G>
-void ChannelGradSums(const T* x, const G& g, const T* mean, const ChannelShape& s, double* sum_g,
-                     double* sum_gx) {
+void ChannelGradSums(const T* x, const G& g, const Wide<T>* mean, const ChannelShape& s,
+                     double* sum_g, double* sum_gx) {
   detail::SumChannels(
       s,
       [=] DYGRAPH_FN(int64_t i, int64_t c) {
-        const T v = g(i);
+        const Wide<T> v = g(i);
         return detail::TwoSums{static_cast<double>(v), static_cast<double>(v * (x[i] - mean[c]))};
       },
       [=] DYGRAPH_FN(int64_t c, detail::TwoSums sum) {
@@ -107,7 +108,7 @@ void ChannelGradSums(const T* x, const G& g, const T* mean, const ChannelShape& 
 // out = f(element, a[c], b[c], d[c], e[c]) for every element; `vectors` holds the four one after
 // the other.
 template <class T, class F>
-void ChannelMap(const ChannelShape& s, const T* vectors, T* out, F f) {
+void ChannelMap(const ChannelShape& s, const Wide<T>* vectors, T* out, F f) {
   const int64_t channels = s.channels;
   const detail::Divisor by_inner(s.inner), by_channels(channels);
   ForEach(s.numel(), [=] DYGRAPH_FN(int64_t i) {

@@ -1,4 +1,5 @@
 // Convolutions by cuDNN. Descriptors and the algorithm of a convolution are kept by its sizes.
+// 16-bit floats are multiplied and added as floats.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "cuda/plan_cache.h"
 #include "cuda/scratch.h"
 #include "kernels/conv.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/reduce.h"
@@ -24,6 +26,19 @@ namespace {
 using cuda::Cudnn;
 
 enum Pass { kForward, kData, kFilter };
+
+template <class T>
+constexpr int TypeOf() {
+  if constexpr (std::is_same_v<T, float>) return Cudnn::kFloat;
+  if constexpr (std::is_same_v<T, double>) return Cudnn::kDouble;
+  if constexpr (std::is_same_v<T, float16>) return Cudnn::kHalf;
+  if constexpr (std::is_same_v<T, bfloat16>) return Cudnn::kBrain16;
+}
+template <class T>
+int MathOf() {
+  if (sizeof(T) == 2) return Cudnn::kTensorMath;
+  return FLAGS_allow_tf32 || std::is_same_v<T, double> ? Cudnn::kDefaultMath : Cudnn::kFmaMath;
+}
 
 void Ok(int status, const char* what) {
   ENFORCE(status == 0, PreconditionNotMet, "cuDNN must succeed in ", what, ", got the status ",
@@ -120,7 +135,7 @@ int Compute(Pass pass, const Plan& plan, int algo, void* workspace, size_t bytes
             const Arrays& at) {
   const Cudnn& dnn = cuda::TheCudnn();
   const Handle handle;
-  const T one = 1, zero = 0;
+  const Wide<T> one = 1, zero = 0;
   if (pass == kForward)
     return dnn.Forward(handle.get(), &one, plan.x, at.x, plan.w, at.w, plan.conv, algo, workspace,
                        bytes, &zero, plan.y, at.y);
@@ -225,7 +240,7 @@ std::shared_ptr<Plan> MakePlan(const Key& key, const Arrays& at) {
   Ok(dnn.FilterSet(plan->w, key.type, key.format, rank, w.data()), "a filter");
   Ok(dnn.ConvCreate(&plan->conv), "a convolution");
   Ok(dnn.ConvSet(plan->conv, rank - 2, pads.data(), strides.data(), dilations.data(),
-                 Cudnn::kCrossCorrelation, key.type),
+                 Cudnn::kCrossCorrelation, TypeOf<Wide<T>>()),
      "a convolution");
   Ok(dnn.ConvSetMath(plan->conv, key.math), "a convolution");
   Ok(dnn.ConvSetGroups(plan->conv, static_cast<int>(key.groups)), "a convolution");
@@ -267,11 +282,10 @@ std::shared_ptr<Plan> PlanFor(Pass pass, const ConvShape& p, bool channels_last,
   }
   key.most_workspace = FLAGS_conv_workspace_size_limit << 20;
   key.pass = pass;
-  key.type = std::is_same_v<T, double> ? Cudnn::kDouble : Cudnn::kFloat;
+  key.type = TypeOf<T>();
   key.device = place.id;
   key.format = channels_last ? Cudnn::kNhwc : Cudnn::kNchw;
-  const bool default_math = FLAGS_allow_tf32 || std::is_same_v<T, double>;
-  key.math = default_math ? Cudnn::kDefaultMath : Cudnn::kFmaMath;
+  key.math = MathOf<T>();
   key.deterministic = FLAGS_cudnn_deterministic;
   key.timed = FLAGS_cudnn_exhaustive_search && !GetAccelerator(place).Capturing();
   key.images = axes[0].Padded() == 1 && axes[0].kernel == 1 && axes[0].pad == 0;
@@ -331,7 +345,7 @@ bool RunOrdered(Pass pass, const ConvShape& p, bool channels_last, T* x, T* w, T
 template <class T>
 void Run(Pass pass, const ConvShape& p, const T* x_in, const T* w_in, const T* y_in) {
   T *x = const_cast<T*>(x_in), *w = const_cast<T*>(w_in), *y = const_cast<T*>(y_in);
-  if (std::is_same_v<T, float> && p.channels_last && RunOrdered(pass, p, true, x, w, y)) return;
+  if (!std::is_same_v<T, double> && p.channels_last && RunOrdered(pass, p, true, x, w, y)) return;
   const char* advice = FLAGS_cudnn_deterministic
                            ? ". More algorithms serve without FLAGS_cudnn_deterministic, or with "
                              "more memory, FLAGS_conv_workspace_size_limit"
@@ -358,7 +372,7 @@ void Add(const T* bias, const T* residual, int64_t n, int64_t channels, int64_t 
          bool channels_last, T* y) {
   const int64_t run = channels_last ? 1 : pixels;
   ForEach(n * channels * pixels, [=] DYGRAPH_FN(int64_t i) {
-    T sum = y[i];
+    Wide<T> sum = y[i];
     if (bias) sum += bias[i / run % channels];
     if (residual) sum += residual[i];
     y[i] = sum;
@@ -420,6 +434,8 @@ void ConvBackwardBias(const T* dy, const ConvShape& p, bool of_input, T* db) {
   template void ConvBackwardBias(const T*, const ConvShape&, bool, T*)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);
+REGISTER_TYPE(float16);
+REGISTER_TYPE(bfloat16);
 #undef REGISTER_TYPE
 
 }  // namespace dygraph::kernels

@@ -33,11 +33,6 @@ constexpr int TypeOf() {
   if constexpr (std::is_same_v<T, complex64>) return cuda::kComplex32;
   if constexpr (std::is_same_v<T, complex128>) return cuda::kComplex64;
 }
-// What alpha and beta are.
-template <class T>
-using Factor =
-    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
-
 // Everything that the choice of an algorithm may depend on.
 struct Key {
   int64_t m, n, k, lda, ldb, ldc, a_apart, b_apart, c_apart, count;
@@ -89,6 +84,7 @@ CublasLt::Layout MakeLayout(int type, int64_t rows, int64_t cols, int64_t ld, in
 std::shared_ptr<Plan> MakePlan(const Key& key) {
   const CublasLt& lt = cuda::TheCublasLt();
   const bool ta = key.flags & 1, tb = key.flags & 2, tf32 = key.flags & 4, bias = key.flags & 8;
+  const bool widens = key.flags & 16;
   auto plan = std::make_shared<Plan>();
   const bool wide = key.type == cuda::kReal64 || key.type == cuda::kComplex64;
   const bool narrow = key.type == cuda::kReal16 || key.type == cuda::kBrain16;
@@ -105,7 +101,8 @@ std::shared_ptr<Plan> MakePlan(const Key& key) {
       MakeLayout(key.type, tb ? key.k : key.n, tb ? key.n : key.k, key.ldb, key.b_apart, key.count);
   plan->second =
       MakeLayout(key.type, ta ? key.m : key.k, ta ? key.k : key.m, key.lda, key.a_apart, key.count);
-  plan->result = MakeLayout(key.type, key.n, key.m, key.ldc, key.c_apart, key.count);
+  plan->result =
+      MakeLayout(widens ? cuda::kReal32 : key.type, key.n, key.m, key.ldc, key.c_apart, key.count);
   CublasLt::Preference preference;
   Ok(lt.PreferenceCreate(&preference), "a preference");
   Ok(lt.PreferenceSet(preference, CublasLt::kMostWorkspace, &kMostWorkspace,
@@ -139,16 +136,16 @@ int32_t AlignmentOf(Ps... at) {
 
 }  // namespace
 
-template <class T>
-void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
-                 int64_t lda, int64_t a_apart, const T* b, int64_t ldb, int64_t b_apart, T beta,
-                 T* c, int64_t ldc, int64_t c_apart, int64_t count) {
+template <class T, class C>
+void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, Wide<T> alpha, const T* a,
+                 int64_t lda, int64_t a_apart, const T* b, int64_t ldb, int64_t b_apart,
+                 Wide<T> beta, C* c, int64_t ldc, int64_t c_apart, int64_t count) {
   if (m == 0 || n == 0 || count == 0) return;
   if (k == 0) {
-    const T factor = beta;
+    const Wide<T> factor = beta, zero = 0;
     return cuda::ForEach(count * m * n, [=] DYGRAPH_FN(int64_t i) {
-      T& at = c[i / (m * n) * c_apart + i / n % m * ldc + i % n];
-      at = factor == T(0) ? T(0) : static_cast<T>(Times(at, factor));
+      C& at = c[i / (m * n) * c_apart + i / n % m * ldc + i % n];
+      at = static_cast<C>(factor == zero ? zero : Times(static_cast<Wide<T>>(at), factor));
     });
   }
   const int device = cuda::CurrentPlace().id;
@@ -164,22 +161,22 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, con
                 count,
                 TypeOf<T>(),
                 device,
-                ta | tb << 1 | FLAGS_allow_tf32 << 2,
+                ta | tb << 1 | FLAGS_allow_tf32 << 2 | !std::is_same_v<T, C> << 4,
                 AlignmentOf(a, b, c)};
   const std::shared_ptr<Plan> plan = PlanFor(key);
   ENFORCE(plan->possible, Unimplemented, "cuBLASLt must have an algorithm for a product of [", m,
           ", ", k, "] and [", k, ", ", n, "], got none");
-  const Factor<T> up = static_cast<Factor<T>>(alpha), kept = static_cast<Factor<T>>(beta);
   cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
-  Ok(cuda::TheCublasLt().MatMul(HandleOf(device), plan->desc, &up, b, plan->first, a, plan->second,
-                                &kept, c, plan->result, c, plan->result, &plan->chosen.algo,
-                                workspace.data(), plan->chosen.workspace, cuda::CurrentStream()),
+  Ok(cuda::TheCublasLt().MatMul(HandleOf(device), plan->desc, &alpha, b, plan->first, a,
+                                plan->second, &beta, c, plan->result, c, plan->result,
+                                &plan->chosen.algo, workspace.data(), plan->chosen.workspace,
+                                cuda::CurrentStream()),
      "a product");
 }
 
 template <class T>
-void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
-            const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+void MatMul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, Wide<T> alpha, const T* a,
+            int64_t lda, const T* b, int64_t ldb, Wide<T> beta, T* c, int64_t ldc) {
   MatMulStack(ta, tb, m, n, k, alpha, a, lda, int64_t{0}, b, ldb, int64_t{0}, beta, c, ldc,
               int64_t{0}, int64_t{1});
 }
@@ -206,7 +203,7 @@ bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const 
                 AlignmentOf(a, b, c, bias)};
   const std::shared_ptr<Plan> plan = PlanFor(key);
   if (!plan->possible) return false;
-  const T one = 1, zero = 0;
+  const Wide<T> one = 1, zero = 0;
   cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
   std::lock_guard<std::mutex> lock(plan->bias);
   Ok(lt.DescSet(plan->desc, CublasLt::kBias, &bias, sizeof(bias)), "a product");
@@ -216,22 +213,32 @@ bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const 
      "a product");
   return true;
 }
-template bool MatMulBias(int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t,
-                         const float*, float*, int64_t);
-template bool MatMulBias(int64_t, int64_t, int64_t, const double*, int64_t, const double*, int64_t,
-                         const double*, double*, int64_t);
 
-#define REGISTER_TYPE(T)                                                                          \
-  template void MatMul(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, const T*,     \
-                       int64_t, T, T*, int64_t);                                                  \
-  template void MatMulStack(bool, bool, int64_t, int64_t, int64_t, T, const T*, int64_t, int64_t, \
-                            const T*, int64_t, int64_t, T, T*, int64_t, int64_t, int64_t)
+#define REGISTER_STACK(T, C)                                                                    \
+  template void MatMulStack(bool, bool, int64_t, int64_t, int64_t, Wide<T>, const T*, int64_t,  \
+                            int64_t, const T*, int64_t, int64_t, Wide<T>, C*, int64_t, int64_t, \
+                            int64_t)
+#define REGISTER_TYPE(T)                                                                  \
+  template void MatMul(bool, bool, int64_t, int64_t, int64_t, Wide<T>, const T*, int64_t, \
+                       const T*, int64_t, Wide<T>, T*, int64_t);                          \
+  REGISTER_STACK(T, T)
+#define REGISTER_BIAS(T)                                                                    \
+  template bool MatMulBias(int64_t, int64_t, int64_t, const T*, int64_t, const T*, int64_t, \
+                           const T*, T*, int64_t)
 REGISTER_TYPE(float);
 REGISTER_TYPE(double);
 REGISTER_TYPE(float16);
 REGISTER_TYPE(bfloat16);
 REGISTER_TYPE(complex64);
 REGISTER_TYPE(complex128);
+REGISTER_STACK(float16, float);
+REGISTER_STACK(bfloat16, float);
+REGISTER_BIAS(float);
+REGISTER_BIAS(double);
+REGISTER_BIAS(float16);
+REGISTER_BIAS(bfloat16);
+#undef REGISTER_STACK
 #undef REGISTER_TYPE
+#undef REGISTER_BIAS
 
 }  // namespace dygraph::kernels

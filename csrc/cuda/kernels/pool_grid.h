@@ -6,6 +6,7 @@
 
 #include "cuda/launch.h"
 #include "cuda/scratch.h"
+#include "kernels/convert.h"
 #include "kernels/loops.h"
 #include "kernels/pool_shape.h"
 #include "kernels/walk.h"
@@ -95,10 +96,10 @@ template <class T>
 void PoolMax(const T* x, const PoolGrid& g, T* y, int32_t* at) {
   cuda::ForEach(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place o = g.out.Of(i);
-    T best = 0;
+    Wide<T> best = 0;
     int64_t found = -1;
     g.EachOf(o, [&](int64_t pixel) {
-      const T v = x[g.in.Element(o, pixel)];
+      const Wide<T> v = x[g.in.Element(o, pixel)];
       if (found < 0 || v > best || (v != v && best == best)) {
         best = v;
         found = pixel;
@@ -115,7 +116,7 @@ void PoolScatter(const T* dy, const At& at, const PoolGrid& g, T* dx) {
   cuda::ForEach(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place p = g.in.Of(i);
     const int64_t pixel = g.in.Pixel(p.z, p.y, p.x);
-    T sum = 0;
+    Wide<T> sum = 0;
     g.EachAround(p, [&](int64_t o, const PoolSpan& z, const PoolSpan& y, const PoolSpan& x) {
       if (Covers(z, p.z) && Covers(y, p.y) && Covers(x, p.x) && at[o] == pixel) sum += dy[o];
     });
@@ -163,10 +164,10 @@ template <class T>
 void PoolSpread(const T* dy, const PoolGrid& g, T* dx) {
   cuda::ForEach(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place p = g.in.Of(i);
-    T sum = 0;
+    Wide<T> sum = 0;
     g.EachAround(p, [&](int64_t o, const PoolSpan& z, const PoolSpan& y, const PoolSpan& x) {
       if (Covers(z, p.z) && Covers(y, p.y) && Covers(x, p.x))
-        sum += dy[o] / static_cast<T>(z.size * y.size * x.size);
+        sum += dy[o] / static_cast<Wide<T>>(z.size * y.size * x.size);
     });
     dx[i] = sum;
   });

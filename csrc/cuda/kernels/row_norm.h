@@ -1,4 +1,5 @@
-// kernels/row_norm.h on the device: a team for each row. Sums are taken in doubles.
+// kernels/row_norm.h on the device: a team for each row. Sums are taken in doubles. Beside 16-bit
+// floats, parameters and statistics are floats.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstdint>
 
 #include "cuda/scratch.h"
+#include "kernels/convert.h"
 #include "kernels/loops.h"
 #include "kernels/row_norm_shape.h"
 
@@ -32,11 +34,11 @@ struct RowMoment {
 template <class T>
 DYGRAPH_INLINE RowMoment MomentOf(Team team, const T* row, int64_t n, bool centered) {
   const double count = static_cast<double>(n);
-  const T rough =
+  const Wide<T> rough =
       centered
-          ? static_cast<T>(
+          ? static_cast<Wide<T>>(
                 team.Sum<double>(n, [=](int64_t j) { return static_cast<double>(row[j]); }) / count)
-          : T(0);
+          : 0;
   const PairSum sums = team.Merge(
       n, PairSum{0, 0},
       [=](int64_t j) {
@@ -113,18 +115,19 @@ struct AddRowMeans {
 // y = (x - mean) * inverse * scale + bias, inverse = 1 / sqrt(variance + epsilon). mean and
 // variance, one a row, are written where they are not null.
 template <class T>
-void RowNorm(const T* x, const T* scale, const T* bias, const RowNormShape& shape, double epsilon,
-             T* y, T* mean, T* variance) {
+void RowNorm(const T* x, const Wide<T>* scale, const Wide<T>* bias, const RowNormShape& shape,
+             double epsilon, T* y, Wide<T>* mean, Wide<T>* variance) {
+  using W = Wide<T>;
   const RowNormShape s = shape;
   ForEachRow(s.rows, s.n, [=] DYGRAPH_FN(int64_t r, Team team) {
     const T* row = x + r * s.n;
     T* to = y + r * s.n;
     const detail::RowMoment m = detail::MomentOf(team, row, s.n, s.centered);
-    const T center = static_cast<T>(m.mean), rest = static_cast<T>(m.mean - double{center});
-    const T inverse = static_cast<T>(1 / std::sqrt(m.variance + epsilon));
+    const W center = static_cast<W>(m.mean), rest = static_cast<W>(m.mean - double{center});
+    const W inverse = static_cast<W>(1 / std::sqrt(m.variance + epsilon));
     team.Once([=] {
       if (mean) mean[r] = center;
-      if (variance) variance[r] = static_cast<T>(m.variance);
+      if (variance) variance[r] = static_cast<W>(m.variance);
     });
     team.Each(s.n, [=](int64_t j) {
       const int64_t p = detail::ParamOf(s, r, j);
@@ -135,13 +138,13 @@ void RowNorm(const T* x, const T* scale, const T* bias, const RowNormShape& shap
 
 // The mean (0 where rows are not centered) and variance alone.
 template <class T>
-void RowMoments(const T* x, const RowNormShape& shape, T* mean, T* variance) {
+void RowMoments(const T* x, const RowNormShape& shape, Wide<T>* mean, Wide<T>* variance) {
   const RowNormShape s = shape;
   ForEachRow(s.rows, s.n, [=] DYGRAPH_FN(int64_t r, Team team) {
     const detail::RowMoment m = detail::MomentOf(team, x + r * s.n, s.n, s.centered);
     team.Once([=] {
-      mean[r] = static_cast<T>(m.mean);
-      variance[r] = static_cast<T>(m.variance);
+      mean[r] = static_cast<Wide<T>>(m.mean);
+      variance[r] = static_cast<Wide<T>>(m.variance);
     });
   });
 }
@@ -149,12 +152,15 @@ void RowMoments(const T* x, const RowNormShape& shape, T* mean, T* variance) {
 // With h = g * scale and u = (x - mean) * inverse: dx = inverse * (h - mean(h) - u mean(h u)),
 // dscale = sum(g u), dbias = sum(g). Outputs may be null.
 template <class T>
-void RowNormGrad(const T* x, const T* g, const T* scale, const T* mean, const T* inverse,
-                 const RowNormShape& shape, T* dx, T* dscale, T* dbias) {
+void RowNormGrad(const T* x, const T* g, const Wide<T>* scale, const Wide<T>* mean,
+                 const Wide<T>* inverse, const RowNormShape& shape, T* dx, Wide<T>* dscale,
+                 Wide<T>* dbias) {
+  using W = Wide<T>;
   const RowNormShape s = shape;
   if (dx) {
     ForEachRow(s.rows, s.n, [=] DYGRAPH_FN(int64_t r, Team team) {
-      const T *row = x + r * s.n, *top = g + r * s.n, m = mean[r], inv = inverse[r];
+      const T *row = x + r * s.n, *top = g + r * s.n;
+      const W m = mean[r], inv = inverse[r];
       T* to = dx + r * s.n;
       const detail::PairSum sums = team.Merge(
           s.n, detail::PairSum{0, 0},
@@ -164,8 +170,8 @@ void RowNormGrad(const T* x, const T* g, const T* scale, const T* mean, const T*
           },
           detail::AddPairs());
       const double count = static_cast<double>(s.n), i = static_cast<double>(inv);
-      const T constant = static_cast<T>(-sums.a / count * i);
-      const T slope = static_cast<T>(-sums.b / count * i * i * i);
+      const W constant = static_cast<W>(-sums.a / count * i);
+      const W slope = static_cast<W>(-sums.b / count * i * i * i);
       team.Each(s.n, [=](int64_t j) {
         to[j] = top[j] * scale[detail::ParamOf(s, r, j)] * inv + ((row[j] - m) * slope + constant);
       });
@@ -175,7 +181,7 @@ void RowNormGrad(const T* x, const T* g, const T* scale, const T* mean, const T*
   detail::SumParams(
       s, dscale, dbias,
       [=] DYGRAPH_FN(int64_t i, int64_t r) { return g[i] * ((x[i] - mean[r]) * inverse[r]); },
-      [=] DYGRAPH_FN(int64_t i, int64_t) { return g[i]; });
+      [=] DYGRAPH_FN(int64_t i, int64_t) { return static_cast<W>(g[i]); });
 }
 
 // The gradients of sum(dx v) + sum(dscale v_scale) + sum(dbias v_bias).

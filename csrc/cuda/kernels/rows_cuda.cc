@@ -2,6 +2,7 @@
 
 #include "cuda/scratch.h"
 #include "cuda/sort_cuda.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/pack.h"
@@ -89,9 +90,9 @@ struct AddSorted {
     const int64_t o = items.Quotient(line), p = line - o * items.by, row = sorted[p];
     if (p > 0 && sorted[p - 1] == row) return;
     U& to = x[(o * height + row) * width.by + k];
-    U sum = to;
+    Wide<U> sum = to;
     for (int64_t q = p; q < n && sorted[q] == row; ++q)
-      sum = static_cast<U>(sum + values[(o * n + order[q]) * width.by + k]);
+      sum = static_cast<Wide<U>>(sum + values[(o * n + order[q]) * width.by + k]);
     to = sum;
   }
 };
@@ -204,6 +205,8 @@ void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const 
 
 template void AddRows(const RowShape&, float*, const int64_t*, int64_t, const float*);
 template void AddRows(const RowShape&, double*, const int64_t*, int64_t, const double*);
+template void AddRows(const RowShape&, float16*, const int64_t*, int64_t, const float16*);
+template void AddRows(const RowShape&, bfloat16*, const int64_t*, int64_t, const bfloat16*);
 template void AddRows(const RowShape&, uint8_t*, const int64_t*, int64_t, const uint8_t*);
 template void AddRows(const RowShape&, int8_t*, const int64_t*, int64_t, const int8_t*);
 template void AddRows(const RowShape&, int16_t*, const int64_t*, int64_t, const int16_t*);

@@ -29,10 +29,12 @@ using Conv2dGradKernel = conv::grad::Backward<Conv2d>::Kernel<T>;
 REGISTER_GRADIENT_SHAPES(conv2d, {"ResidualData", ""});
 REGISTER_OPERATOR(conv2d, DefineConv2d);
 REGISTER_KERNELS(conv2d, Conv2dKernel, float, double);
-REGISTER_CHANNELS_LAST(conv2d, Conv2dKernel, float, double);
+REGISTER_DEVICE_TYPES(conv2d, Conv2dKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv2d, Conv2dKernel, float, double, float16, bfloat16);
 REGISTER_OPERATOR(conv2d_grad, conv::grad::Define<Conv2d>);
 REGISTER_KERNELS(conv2d_grad, Conv2dGradKernel, float, double);
-REGISTER_CHANNELS_LAST(conv2d_grad, Conv2dGradKernel, float, double);
+REGISTER_DEVICE_TYPES(conv2d_grad, Conv2dGradKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv2d_grad, Conv2dGradKernel, float, double, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

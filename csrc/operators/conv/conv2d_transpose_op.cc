@@ -31,10 +31,13 @@ using Conv2dTransposeGradKernel = conv::grad::Backward<Conv2dTranspose>::Kernel<
 REGISTER_OPERATOR(conv2d_transpose, DefineConv2dTranspose);
 REGISTER_OPEN_ATTRS(conv2d_transpose, "output_size");
 REGISTER_KERNELS(conv2d_transpose, Conv2dTransposeKernel, float, double);
-REGISTER_CHANNELS_LAST(conv2d_transpose, Conv2dTransposeKernel, float, double);
+REGISTER_DEVICE_TYPES(conv2d_transpose, Conv2dTransposeKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv2d_transpose, Conv2dTransposeKernel, float, double, float16, bfloat16);
 REGISTER_OPERATOR(conv2d_transpose_grad, conv::grad::Define<Conv2dTranspose>);
 REGISTER_KERNELS(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
-REGISTER_CHANNELS_LAST(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
+REGISTER_DEVICE_TYPES(conv2d_transpose_grad, Conv2dTransposeGradKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double, float16,
+                       bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -29,10 +29,12 @@ using Conv3dGradKernel = conv::grad::Backward<Conv3d>::Kernel<T>;
 REGISTER_GRADIENT_SHAPES(conv3d, {"ResidualData", ""});
 REGISTER_OPERATOR(conv3d, DefineConv3d);
 REGISTER_KERNELS(conv3d, Conv3dKernel, float, double);
-REGISTER_CHANNELS_LAST(conv3d, Conv3dKernel, float, double);
+REGISTER_DEVICE_TYPES(conv3d, Conv3dKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv3d, Conv3dKernel, float, double, float16, bfloat16);
 REGISTER_OPERATOR(conv3d_grad, conv::grad::Define<Conv3d>);
 REGISTER_KERNELS(conv3d_grad, Conv3dGradKernel, float, double);
-REGISTER_CHANNELS_LAST(conv3d_grad, Conv3dGradKernel, float, double);
+REGISTER_DEVICE_TYPES(conv3d_grad, Conv3dGradKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv3d_grad, Conv3dGradKernel, float, double, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -29,10 +29,13 @@ using Conv3dTransposeGradKernel = conv::grad::Backward<Conv3dTranspose>::Kernel<
 
 REGISTER_OPERATOR(conv3d_transpose, DefineConv3dTranspose);
 REGISTER_KERNELS(conv3d_transpose, Conv3dTransposeKernel, float, double);
-REGISTER_CHANNELS_LAST(conv3d_transpose, Conv3dTransposeKernel, float, double);
+REGISTER_DEVICE_TYPES(conv3d_transpose, Conv3dTransposeKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv3d_transpose, Conv3dTransposeKernel, float, double, float16, bfloat16);
 REGISTER_OPERATOR(conv3d_transpose_grad, conv::grad::Define<Conv3dTranspose>);
 REGISTER_KERNELS(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double);
-REGISTER_CHANNELS_LAST(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double);
+REGISTER_DEVICE_TYPES(conv3d_transpose_grad, Conv3dTransposeGradKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(conv3d_transpose_grad, Conv3dTransposeGradKernel, float, double, float16,
+                       bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -30,10 +30,13 @@ using DepthwiseConv2dGradKernel = conv::grad::Backward<DepthwiseConv2d>::Kernel<
 REGISTER_GRADIENT_SHAPES(depthwise_conv2d, {"ResidualData", ""});
 REGISTER_OPERATOR(depthwise_conv2d, DefineDepthwiseConv2d);
 REGISTER_KERNELS(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
-REGISTER_CHANNELS_LAST(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
+REGISTER_DEVICE_TYPES(depthwise_conv2d, DepthwiseConv2dKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(depthwise_conv2d, DepthwiseConv2dKernel, float, double, float16, bfloat16);
 REGISTER_OPERATOR(depthwise_conv2d_grad, conv::grad::Define<DepthwiseConv2d>);
 REGISTER_KERNELS(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double);
-REGISTER_CHANNELS_LAST(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double);
+REGISTER_DEVICE_TYPES(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float16, bfloat16);
+REGISTER_CHANNELS_LAST(depthwise_conv2d_grad, DepthwiseConv2dGradKernel, float, double, float16,
+                       bfloat16);
 
 }  // namespace
 }  // namespace dygraph

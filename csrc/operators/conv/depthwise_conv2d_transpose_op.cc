@@ -32,12 +32,17 @@ using DepthwiseConv2dTransposeGradKernel =
 REGISTER_OPERATOR(depthwise_conv2d_transpose, DefineDepthwiseConv2dTranspose);
 REGISTER_OPEN_ATTRS(depthwise_conv2d_transpose, "output_size");
 REGISTER_KERNELS(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
-REGISTER_CHANNELS_LAST(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
+REGISTER_DEVICE_TYPES(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float16,
+                      bfloat16);
+REGISTER_CHANNELS_LAST(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double,
+                       float16, bfloat16);
 REGISTER_OPERATOR(depthwise_conv2d_transpose_grad, conv::grad::Define<DepthwiseConv2dTranspose>);
 REGISTER_KERNELS(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,
                  double);
+REGISTER_DEVICE_TYPES(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float16,
+                      bfloat16);
 REGISTER_CHANNELS_LAST(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,
-                       double);
+                       double, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

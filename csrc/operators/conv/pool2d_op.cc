@@ -145,8 +145,10 @@ struct Pool2dGradGradKernel {
 REGISTER_OPERATOR(pool2d, DefinePool2d);
 REGISTER_OPEN_ATTRS(pool2d, "ksize");
 REGISTER_KERNELS(pool2d, Pool2dKernel, float, double);
+REGISTER_DEVICE_TYPES(pool2d, Pool2dKernel, float16, bfloat16);
 REGISTER_OPERATOR(pool2d_grad, grad::DefinePool2dGrad);
 REGISTER_KERNELS(pool2d_grad, grad::Pool2dGradKernel, float, double);
+REGISTER_DEVICE_TYPES(pool2d_grad, grad::Pool2dGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(pool2d_grad_grad, grad_grad::DefinePool2dGradGrad);
 REGISTER_KERNELS(pool2d_grad_grad, grad_grad::Pool2dGradGradKernel, float, double);
 

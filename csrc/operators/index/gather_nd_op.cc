@@ -81,6 +81,7 @@ REGISTER_LOD_RULE(gather_nd, [](const LoDCall& c) { return c.from.rank() > 1; })
 REGISTER_KERNELS(gather_nd, GatherNdKernel, AllTypes);
 REGISTER_OPERATOR(gather_nd_grad, grad::DefineGatherNdGrad);
 REGISTER_KERNELS(gather_nd_grad, grad::GatherNdGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(gather_nd_grad, grad::GatherNdGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::gather_nd

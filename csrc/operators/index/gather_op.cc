@@ -86,6 +86,7 @@ REGISTER_LOD_ALSO(gather, kIndex);
 REGISTER_KERNELS(gather, GatherKernel, AllTypes);
 REGISTER_OPERATOR(gather_grad, DefineGatherGrad);
 REGISTER_KERNELS(gather_grad, GatherGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(gather_grad, GatherGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::gather

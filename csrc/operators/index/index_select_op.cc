@@ -49,6 +49,7 @@ REGISTER_LOD_ALSO(index_select, kIndex);
 REGISTER_KERNELS(index_select, IndexSelectKernel, AllTypes);
 REGISTER_OPERATOR(index_select_grad, DefineIndexSelectGrad);
 REGISTER_KERNELS(index_select_grad, IndexSelectGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(index_select_grad, IndexSelectGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::gather

@@ -30,8 +30,10 @@ REGISTER_OPERATOR(lookup_table_v2, DefineLookupTableV2);
 REGISTER_LOD_RULE(lookup_table_v2, RowsOfFirstAxis);
 REGISTER_KERNELS(lookup_table_v2, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
                  float, double);
+REGISTER_DEVICE_TYPES(lookup_table_v2, LookupTableKernel, float16, bfloat16);
 REGISTER_OPERATOR(lookup_table_v2_grad, DefineLookupTableV2Grad);
 REGISTER_KERNELS(lookup_table_v2_grad, grad::LookupTableGradKernel, float, double);
+REGISTER_DEVICE_TYPES(lookup_table_v2_grad, grad::LookupTableGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::lookup_table

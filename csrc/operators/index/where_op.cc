@@ -194,6 +194,7 @@ REGISTER_KERNELS(where, WhereKernel, AllTypes);
 REGISTER_OPERATOR(where_grad, grad::DefineWhereGrad);
 REGISTER_POINTWISE(where_grad);
 REGISTER_KERNELS(where_grad, grad::WhereGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(where_grad, grad::WhereGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -63,11 +63,12 @@ struct AddmmKernel {
     T* to = out.mutable_data<T>();
     Dims strides(2, 0), none(2, 0);
     kernels::BroadcastStrides(input.dims(), out.dims(), 2 - input.rank(), strides.data());
-    T beta = static_cast<T>(a.Beta);
+    using W = kernels::Wide<T>;
+    W beta = static_cast<W>(a.Beta);
     const T* from = input.data<T>();
     kernels::Broadcast(out.dims(), from, strides, from, none, to,
-                       [=] DYGRAPH_FN(T v, T) { return beta * v; });
-    kernels::MatMul<T>(false, false, x.dim(0), y.dim(1), x.dim(1), static_cast<T>(a.Alpha),
+                       [=] DYGRAPH_FN(W v, W) { return beta * v; });
+    kernels::MatMul<T>(false, false, x.dim(0), y.dim(1), x.dim(1), static_cast<W>(a.Alpha),
                        x.data<T>(), x.dim(1), y.data<T>(), y.dim(1), T(1), to, y.dim(1));
   }
 };
@@ -75,6 +76,7 @@ struct AddmmKernel {
 REGISTER_OPERATOR(addmm, DefineAddmm);
 REGISTER_LOD_ALSO(addmm, kX);
 REGISTER_KERNELS(addmm, AddmmKernel, float, double);
+REGISTER_DEVICE_TYPES(addmm, AddmmKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
+#include "op/wide_slot.h"
 
 namespace dygraph::attention {
 
@@ -156,6 +158,7 @@ kernels::Heads<const T> HeadsOrNone(const Tensor* in, const AttentionAttrs& a) {
 // A call's inputs as the kernel wants them.
 template <class T>
 struct Heads {
+  using W = kernels::Wide<T>;
   explicit Heads(const KernelContext& ctx) : attrs(ctx.attrs<AttentionAttrs>()) {
     const Tensor &q = ctx.In(kQuery), &k = ctx.In(kKey), &v = ctx.In(kValue);
     const int rank = q.rank();
@@ -165,15 +168,15 @@ struct Heads {
     at.keys = k.dim(rank - 2);
     at.width = q.dim(rank - 1) / each;
     at.value_width = v.dim(rank - 1) / each;
-    at.scale = attrs.scale != 0 ? static_cast<T>(attrs.scale)
-                                : T(1) / std::sqrt(static_cast<T>(std::max<int64_t>(at.width, 1)));
+    at.scale = attrs.scale != 0 ? static_cast<W>(attrs.scale)
+                                : W(1) / std::sqrt(static_cast<W>(std::max<int64_t>(at.width, 1)));
     at.q = HeadsOf(q.data<T>(), q.dims(), attrs);
     at.k = HeadsOf(k.data<T>(), k.dims(), attrs);
     at.v = HeadsOf(v.data<T>(), v.dims(), attrs);
     at.mask = &mask;
     mask.causal = attrs.is_causal;
     if (const Tensor* m = ctx.InOrNull(kMask)) Place(*m, q.dims());
-    if (attrs.drops()) at.dropout = NumberFor<T>(attrs.dropout_prob);
+    if (attrs.drops()) at.dropout = NumberFor<W>(attrs.dropout_prob);
     sequences = Sequences(q, k, v);
   }
 

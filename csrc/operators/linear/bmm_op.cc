@@ -47,6 +47,7 @@ struct BmmKernel {
 REGISTER_OPERATOR(bmm, DefineBmm);
 REGISTER_LOD_ALSO(bmm, kY);
 REGISTER_KERNELS(bmm, BmmKernel, float, double);
+REGISTER_DEVICE_TYPES(bmm, BmmKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::matmul

@@ -76,6 +76,7 @@ struct FcKernel {
 
 REGISTER_OPERATOR(fc, DefineFc);
 REGISTER_KERNELS(fc, FcKernel, float, double);
+REGISTER_DEVICE_TYPES(fc, FcKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -67,8 +67,8 @@ struct MatmulKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const MatmulAttrs& a = ctx.attrs<MatmulAttrs>();
-    Multiply<T>(Of(x.dims(), y.dims(), a), static_cast<T>(a.alpha), x.data<T>(), y.data<T>(),
-                ctx.Out(kOut).mutable_data<T>());
+    Multiply<T>(Of(x.dims(), y.dims(), a), static_cast<kernels::Wide<T>>(a.alpha), x.data<T>(),
+                y.data<T>(), ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -95,7 +95,7 @@ struct MatmulGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const MatmulAttrs& a = ctx.attrs<MatmulAttrs>();
-    MultiplyGrad<T>(Of(x.dims(), y.dims(), a), static_cast<T>(a.alpha), x, y,
+    MultiplyGrad<T>(Of(x.dims(), y.dims(), a), static_cast<kernels::Wide<T>>(a.alpha), x, y,
                     ctx.In(kOutGrad).data<T>(), ctx.OutOrNull(kXGrad), ctx.OutOrNull(kYGrad));
   }
 };
@@ -115,8 +115,10 @@ REGISTER_OPERATOR(matmul, DefineMatmul);
 REGISTER_LOD_ALSO(matmul, kY);
 REGISTER_LOD_RULE(matmul, KeepsRows);
 REGISTER_KERNELS(matmul, MatmulKernel, float, double);
+REGISTER_DEVICE_TYPES(matmul, MatmulKernel, float16, bfloat16);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);
 REGISTER_KERNELS(matmul_grad, grad::MatmulGradKernel, float, double);
+REGISTER_DEVICE_TYPES(matmul_grad, grad::MatmulGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::matmul

@@ -84,7 +84,7 @@ inline Dims StridesIn(const Dims& of, const Dims& batch) {
 }
 
 template <class T>
-void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
+void Multiply(const Product& p, kernels::Wide<T> alpha, const T* xd, const T* yd, T* od) {
   int64_t count = Numel(p.batch);
   if (count * p.m * p.n == 0) return;
   // one matrix on the right: the stack on the left is one tall matrix
@@ -92,10 +92,10 @@ void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
     return kernels::MatMul<T>(false, p.trans_y, count * p.m, p.n, p.k, alpha, xd, p.k, yd, p.ldy(),
                               T(0), od, p.n);
   }
-  kernels::MatMulStack<T>({p.batch, StridesIn(p.x_batch, p.batch), StridesIn(p.y_batch, p.batch),
-                           StridesIn(p.batch, p.batch)},
-                          {p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd, p.ldx(), yd, p.ldy(),
-                           T(0), od, p.n});
+  kernels::MatMulStack<T>(
+      {p.batch, StridesIn(p.x_batch, p.batch), StridesIn(p.y_batch, p.batch),
+       StridesIn(p.batch, p.batch)},
+      {p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd, p.ldx(), yd, p.ldy(), T(0), od, p.n});
 }
 
 // The product of integers, which wraps. No library has it and networks do not need it fast: rows of
@@ -128,8 +128,9 @@ void MultiplyIntegers(const Product& p, const T* xd, const T* yd, T* od) {
 // The gradients that are asked for, from that of the product; x is read for that of y and the
 // reverse.
 template <class T>
-void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T* g, Tensor* x_grad,
-                  Tensor* y_grad) {
+void MultiplyGrad(Product p, kernels::Wide<T> alpha, const Tensor& x, const Tensor& y, const T* g,
+                  Tensor* x_grad, Tensor* y_grad) {
+  using W = kernels::Wide<T>;
   bool one_right = p.y_batch.empty() && !p.trans_x;
   if (one_right) {
     p.m *= Numel(p.batch);
@@ -145,13 +146,11 @@ void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T*
     bool added = Numel(p.x_batch) != Numel(p.batch) || empty;
     if (added) kernels::Fill(to, out->numel(), T(0));
     if (p.trans_x) {
-      kernels::MatMulStack<T>({p.batch, of_y, all, of_x},
-                              {p.trans_y, true, p.k, p.m, p.n, alpha, yd, p.ldy(), g, p.n,
-                               T(added), to, p.m});
+      kernels::MatMulStack<T>({p.batch, of_y, all, of_x}, {p.trans_y, true, p.k, p.m, p.n, alpha,
+                                                           yd, p.ldy(), g, p.n, W(added), to, p.m});
     } else {
-      kernels::MatMulStack<T>({p.batch, all, of_y, of_x},
-                              {false, !p.trans_y, p.m, p.k, p.n, alpha, g, p.n, yd, p.ldy(),
-                               T(added), to, p.k});
+      kernels::MatMulStack<T>({p.batch, all, of_y, of_x}, {false, !p.trans_y, p.m, p.k, p.n, alpha,
+                                                           g, p.n, yd, p.ldy(), W(added), to, p.k});
     }
   }
   if (Tensor* out = y_grad) {
@@ -160,13 +159,11 @@ void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T*
     bool added = Numel(p.y_batch) != Numel(p.batch) || empty;
     if (added) kernels::Fill(to, out->numel(), T(0));
     if (p.trans_y) {
-      kernels::MatMulStack<T>({p.batch, all, of_x, of_y},
-                              {true, p.trans_x, p.n, p.k, p.m, alpha, g, p.n, xd, p.ldx(),
-                               T(added), to, p.k});
+      kernels::MatMulStack<T>({p.batch, all, of_x, of_y}, {true, p.trans_x, p.n, p.k, p.m, alpha, g,
+                                                           p.n, xd, p.ldx(), W(added), to, p.k});
     } else {
-      kernels::MatMulStack<T>({p.batch, of_x, all, of_y},
-                              {!p.trans_x, false, p.k, p.n, p.m, alpha, xd, p.ldx(), g, p.n,
-                               T(added), to, p.n});
+      kernels::MatMulStack<T>({p.batch, of_x, all, of_y}, {!p.trans_x, false, p.k, p.n, p.m, alpha,
+                                                           xd, p.ldx(), g, p.n, W(added), to, p.n});
     }
   }
 }

@@ -148,8 +148,10 @@ struct MatrixMulGradKernel {
 
 REGISTER_OPERATOR(mul, DefineMul);
 REGISTER_KERNELS(mul, MatrixMulKernel, float, double);
+REGISTER_DEVICE_TYPES(mul, MatrixMulKernel, float16, bfloat16);
 REGISTER_OPERATOR(mul_grad, grad::DefineMulGrad);
 REGISTER_KERNELS(mul_grad, grad::MatrixMulGradKernel, float, double);
+REGISTER_DEVICE_TYPES(mul_grad, grad::MatrixMulGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -31,7 +31,7 @@ void DefineAttention(OpDef& op) {
       .Shape([](InferContext& ctx) {
         Sizes s = CheckInputs(ctx);
         ctx.SetOutput(kOut, s.out, ctx.dtype(kQuery));
-        ctx.SetOutput(kLogTotal, s.rows, ctx.dtype(kQuery));
+        ctx.SetOutput(kLogTotal, s.rows, WideOf(ctx.dtype(kQuery)));
         ctx.SetOutput(kDrawn, {ctx.attrs<AttentionAttrs>().drops() ? 2 : 0}, DType::kInt64);
       })
       .KernelDTypeOf(kQuery)
@@ -55,7 +55,7 @@ struct AttentionKernel {
     }
     call.Drew(drawn);
     kernels::Heads<T> out = HeadsOrNone<T>(&ctx.Out(kOut), call.attrs);
-    T* log_total = ctx.Out(kLogTotal).template mutable_data<T>();
+    auto* log_total = ctx.Out(kLogTotal).template mutable_data<kernels::Wide<T>>();
     call.EachSequence([&](const kernels::Attention<T>& at, int64_t query, int64_t) {
       at.Forward(out.From(query), log_total + query * at.heads);
     });
@@ -85,7 +85,7 @@ struct AttentionGradKernel {
   static void Compute(KernelContext& ctx) {
     Heads<T> call(ctx);
     call.Drew(ctx.In(kDrawn).template data<int64_t>());
-    const T* log_total = ctx.In(kLogTotal).template data<T>();
+    const auto* log_total = ctx.In(kLogTotal).template data<kernels::Wide<T>>();
     kernels::Heads<const T> d_out = HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs);
     auto to = GradientsOf<T>(ctx, call.attrs);
     call.EachSequence([&](const kernels::Attention<T>& at, int64_t query, int64_t key) {
@@ -98,8 +98,11 @@ struct AttentionGradKernel {
 REGISTER_OPERATOR(scaled_dot_product_attention, DefineAttention);
 REGISTER_LOD_RULE(scaled_dot_product_attention, RowsOfFirstOutput);
 REGISTER_KERNELS(scaled_dot_product_attention, AttentionKernel, float, double);
+REGISTER_DEVICE_TYPES(scaled_dot_product_attention, AttentionKernel, float16, bfloat16);
 REGISTER_OPERATOR(scaled_dot_product_attention_grad, grad::DefineAttentionGrad);
 REGISTER_KERNELS(scaled_dot_product_attention_grad, grad::AttentionGradKernel, float, double);
+REGISTER_DEVICE_TYPES(scaled_dot_product_attention_grad, grad::AttentionGradKernel, float16,
+                      bfloat16);
 
 }  // namespace
 }  // namespace dygraph::attention

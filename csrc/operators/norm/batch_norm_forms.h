@@ -1,5 +1,6 @@
 // What batch_norm and its fused forms share: attributes, shape rules, and kernels that may end in
-// relu, after the addition of another array. Files that include this are compiled without fused
+// relu, after the addition of another array. Beside 16-bit floats, parameters and statistics are
+// floats. Files that include this are compiled without fused
 // multiply-add: a library's convolution that ends in the same steps has the same bits.
 #pragma once
 
@@ -10,10 +11,12 @@
 #include <vector>
 
 #include "kernels/batch_norm.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "op/epilogue.h"
 #include "op/op_registry.h"
+#include "op/wide_slot.h"
 
 namespace dygraph::batch_norm {
 
@@ -71,7 +74,8 @@ inline void InferShape(InferContext& ctx, const Slots& slots) {
             "X must not be empty where its own statistics are taken, got shape ", x);
   }
   ctx.SetOutput(kY, x);
-  for (int slot = kMeanOut; slot <= kSavedVariance; ++slot) ctx.SetOutput(slot, Dims{channels});
+  for (int slot = kMeanOut; slot <= kSavedVariance; ++slot)
+    ctx.SetOutput(slot, Dims{channels}, WideOf(ctx.dtype(slots.x)));
   ctx.SetOutput(kReserve, Dims{0});
 }
 
@@ -170,15 +174,16 @@ inline bool MakeEpilogue(const Call& call, const Slots& slots, bool relu, Epilog
 // Y = relu(normalised X + Z), without relu unless asked, without Z unless there is one.
 template <class T>
 void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentum) {
+  using W = kernels::Wide<T>;
   const Tensor& x = ctx.In(slots.x);
   const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
   kernels::ChannelShape s = ShapeOf(x, a);
-  const T* mean = ctx.In(slots.mean).template data<T>();
-  const T* variance = ctx.In(slots.variance).template data<T>();
+  const W* mean = ctx.In(slots.mean).template data<W>();
+  const W* variance = ctx.In(slots.variance).template data<W>();
   int64_t n = s.channels;
-  Scratch room = ctx.Workspace(2 * n * sizeof(double) + 4 * n * sizeof(T));
+  Scratch room = ctx.Workspace(2 * n * sizeof(double) + 4 * n * sizeof(W));
   double *m = room.as<double>(), *v = m + n;
-  T* vectors = reinterpret_cast<T*>(v + n);
+  W* vectors = reinterpret_cast<W*>(v + n);
   const T* xd = x.data<T>();
   if (a.global()) {
     kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
@@ -191,72 +196,81 @@ void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentu
   }
   UpdateRunning(mean, m, n, momentum, ctx.OutOrNull(kMeanOut));
   UpdateRunning(variance, v, n, momentum, ctx.OutOrNull(kVarianceOut));
-  const T* scale = ctx.In(slots.scale).template data<T>();
-  const T* bias = ctx.In(slots.bias).template data<T>();
+  const W* scale = ctx.In(slots.scale).template data<W>();
+  const W* bias = ctx.In(slots.bias).template data<W>();
   Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
-  T* to_mean = saved_mean ? saved_mean->mutable_data<T>() : nullptr;
-  T* to_inverse = saved_variance ? saved_variance->mutable_data<T>() : nullptr;
-  const double epsilon = NumberFor<T>(a.epsilon);
+  W* to_mean = saved_mean ? saved_mean->mutable_data<W>() : nullptr;
+  W* to_inverse = saved_variance ? saved_variance->mutable_data<W>() : nullptr;
+  const double epsilon = NumberFor<W>(a.epsilon);
   kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
     FillVectors(m[c], v[c], scale[c], bias[c], epsilon, c, n, vectors);
-    if (to_mean) to_mean[c] = static_cast<T>(m[c]);
-    if (to_inverse) to_inverse[c] = static_cast<T>(1 / std::sqrt(v[c] + epsilon));
+    if (to_mean) to_mean[c] = static_cast<W>(m[c]);
+    if (to_inverse) to_inverse[c] = static_cast<W>(1 / std::sqrt(v[c] + epsilon));
   });
   T* y = ctx.Out(kY).template mutable_data<T>();
   if (slots.z >= 0) {
     const T* z = ctx.In(slots.z).template data<T>();
-    kernels::ChannelMap(s, vectors, y, [xd, z] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
+    kernels::ChannelMap(s, vectors, y, [xd, z] DYGRAPH_FN(int64_t i, W mc, W f, W b, W) {
       return Positive((xd[i] - mc) * f + b + z[i]);
     });
   } else if (relu) {
-    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
+    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, W mc, W f, W b, W) {
       return Positive((xd[i] - mc) * f + b);
     });
   } else {
-    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, T mc, T f, T b, T) {
+    kernels::ChannelMap(s, vectors, y, [xd] DYGRAPH_FN(int64_t i, W mc, W f, W b, W) {
       return (xd[i] - mc) * f + b;
     });
   }
 }
 
+template <class T>
+T* DataOrNull(Tensor* t) {
+  return t ? t->mutable_data<T>() : nullptr;
+}
+
 // What the gradients read and make; an output may be null.
 template <class T>
 struct Gradients {
+  using W = kernels::Wide<T>;
   kernels::ChannelShape shape;
-  const T *x, *scale, *mean, *inverse;
-  T *dx, *dscale, *dbias;
+  const T* x;
+  const W *scale, *mean, *inverse;
+  T* dx;
+  W *dscale, *dbias;
   bool global;  // the running statistics were used
 };
 
 // With g(i), the gradient of the normalised X at i.
 template <class T, class G>
 void NormalizeGrad(Place place, const Gradients<T> a, const G g) {
+  using W = kernels::Wide<T>;
   const int64_t n = a.shape.channels;
   const T* xd = a.x;
-  Scratch room(place, 2 * n * sizeof(double) + 4 * n * sizeof(T));
+  Scratch room(place, 2 * n * sizeof(double) + 4 * n * sizeof(W));
   double *sum_g = room.as<double>(), *sum_gx = sum_g + n;
-  T* vectors = reinterpret_cast<T*>(sum_gx + n);  // mean, and the factors of g, x - mean and 1
+  W* vectors = reinterpret_cast<W*>(sum_gx + n);  // mean, and the factors of g, x - mean and 1
   if (a.dscale || a.dbias || !a.global) {
     kernels::ChannelGradSums(xd, g, a.mean, a.shape, sum_g, sum_gx);
   }
   const double count = static_cast<double>(a.shape.count());
   kernels::ForEach(n, [=] DYGRAPH_FN(int64_t c) {
-    if (a.dscale) a.dscale[c] = static_cast<T>(sum_gx[c] * static_cast<double>(a.inverse[c]));
-    if (a.dbias) a.dbias[c] = static_cast<T>(sum_g[c]);
+    if (a.dscale) a.dscale[c] = static_cast<W>(sum_gx[c] * static_cast<double>(a.inverse[c]));
+    if (a.dbias) a.dbias[c] = static_cast<W>(sum_g[c]);
     if (!a.dx) return;
     const double inv = static_cast<double>(a.inverse[c]), f = static_cast<double>(a.scale[c]) * inv;
     vectors[c] = a.mean[c];
-    vectors[n + c] = static_cast<T>(f);
+    vectors[n + c] = static_cast<W>(f);
     if (a.global) return;
-    vectors[2 * n + c] = static_cast<T>(-f * inv * inv * sum_gx[c] / count);
-    vectors[3 * n + c] = static_cast<T>(-f * sum_g[c] / count);
+    vectors[2 * n + c] = static_cast<W>(-f * inv * inv * sum_gx[c] / count);
+    vectors[3 * n + c] = static_cast<W>(-f * sum_g[c] / count);
   });
   if (!a.dx) return;
   if (a.global) {
     kernels::ChannelMap(a.shape, vectors, a.dx,
-                        [g] DYGRAPH_FN(int64_t i, T, T f, T, T) { return g(i) * f; });
+                        [g] DYGRAPH_FN(int64_t i, W, W f, W, W) { return g(i) * f; });
   } else {
-    kernels::ChannelMap(a.shape, vectors, a.dx, [g, xd] DYGRAPH_FN(int64_t i, T mc, T f, T q, T r) {
+    kernels::ChannelMap(a.shape, vectors, a.dx, [g, xd] DYGRAPH_FN(int64_t i, W mc, W f, W q, W r) {
       return g(i) * f + ((xd[i] - mc) * q + r);
     });
   }
@@ -266,14 +280,14 @@ void NormalizeGrad(Place place, const Gradients<T> a, const G g) {
 template <class T>
 struct Arriving {
   const T* g;
-  DYGRAPH_INLINE T operator()(int64_t i) const { return g[i]; }
+  DYGRAPH_INLINE kernels::Wide<T> operator()(int64_t i) const { return g[i]; }
 };
 template <class T>
 struct ArrivingThroughRelu {
   const T *y, *g;
-  DYGRAPH_INLINE T operator()(int64_t i) const {
-    T v = g[i];
-    return y[i] > T(0) ? v : T(0);
+  DYGRAPH_INLINE kernels::Wide<T> operator()(int64_t i) const {
+    kernels::Wide<T> v = g[i];
+    return y[i] > kernels::Wide<T>(0) ? v : 0;
   }
 };
 
@@ -286,9 +300,9 @@ constexpr int kXGrad = 0, kScaleGrad = 1, kBiasGrad = 2, kZGrad = 3;
 inline void Define(OpDef& op, const char* forward, bool with_z) {
   op.Input(kY, "Y", "result of the forward call")
       .Input(kX, "X", "as of the forward call")
-      .Input(kScale, "Scale", "[C]")
-      .Input(kSavedMean, "SavedMean", "[C]")
-      .Input(kSavedVariance, "SavedVariance", "[C], the inverse deviation")
+      .Input(kScale, "Scale", "[C]", kWide)
+      .Input(kSavedMean, "SavedMean", "[C]", kWide)
+      .Input(kSavedVariance, "SavedVariance", "[C], the inverse deviation", kWide)
       .Input(kYGrad, "Y@GRAD", "shape of Y")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kScaleGrad, "Scale@GRAD", "[C]")
@@ -300,8 +314,8 @@ inline void Define(OpDef& op, const char* forward, bool with_z) {
 template <bool kWithZ>
 void InferShape(InferContext& ctx) {
   ctx.SetOutput(kXGrad, ctx.dims(kX));
-  ctx.SetOutput(kScaleGrad, ctx.dims(kScale));
-  ctx.SetOutput(kBiasGrad, ctx.dims(kScale));
+  ctx.SetOutput(kScaleGrad, ctx.dims(kScale), ctx.dtype(kScale));
+  ctx.SetOutput(kBiasGrad, ctx.dims(kScale), ctx.dtype(kScale));
   if (kWithZ) ctx.SetOutput(kZGrad, ctx.dims(kX));
 }
 
@@ -325,25 +339,22 @@ void Recipe(GradBuilder& g) {
 
 template <class T, bool kWithZ>
 void Compute(KernelContext& ctx) {
+  using W = kernels::Wide<T>;
   const Tensor& x = ctx.In(kX);
   const BatchNormAttrs& attrs = ctx.attrs<BatchNormAttrs>();
-  auto out = [&](int slot) {
-    Tensor* t = ctx.OutOrNull(slot);
-    return t ? t->mutable_data<T>() : nullptr;
-  };
   const T *y = ctx.In(kY).template data<T>(), *dy = ctx.In(kYGrad).template data<T>();
   const Gradients<T> a = {ShapeOf(x, attrs),
                           x.data<T>(),
-                          ctx.In(kScale).template data<T>(),
-                          ctx.In(kSavedMean).template data<T>(),
-                          ctx.In(kSavedVariance).template data<T>(),
-                          out(kXGrad),
-                          out(kScaleGrad),
-                          out(kBiasGrad),
+                          ctx.In(kScale).template data<W>(),
+                          ctx.In(kSavedMean).template data<W>(),
+                          ctx.In(kSavedVariance).template data<W>(),
+                          DataOrNull<T>(ctx.OutOrNull(kXGrad)),
+                          DataOrNull<W>(ctx.OutOrNull(kScaleGrad)),
+                          DataOrNull<W>(ctx.OutOrNull(kBiasGrad)),
                           attrs.global()};
-  T* dz = kWithZ ? out(kZGrad) : nullptr;
+  T* dz = kWithZ ? DataOrNull<T>(ctx.OutOrNull(kZGrad)) : nullptr;
   if (dz) {
-    kernels::Zip(y, dy, dz, x.numel(), [] DYGRAPH_FN(T v, T g) { return v > T(0) ? g : T(0); });
+    kernels::Zip(y, dy, dz, x.numel(), [] DYGRAPH_FN(W v, W g) { return v > W(0) ? g : W(0); });
     NormalizeGrad(ctx.place(), a, Arriving<T>{dz});
   } else {
     NormalizeGrad(ctx.place(), a, ArrivingThroughRelu<T>{y, dy});

@@ -29,11 +29,11 @@ void DefineBatchNorm(OpDef& op) {
           ">>> np.round(y.numpy(), 4).tolist(), round(mean.item(), 4), variance.item()\n"
           "([[-1.0], [1.0]], 0.1, 1.0)")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
-      .Input(kScale, "Scale", "[C]")
-      .Input(kBias, "Bias", "[C]")
-      .Input(kMean, "Mean", "[C], the running mean")
-      .Input(kVariance, "Variance", "[C], the running variance")
-      .Input(kMomentum, "MomentumTensor", "[1], in place of momentum", kDispensable);
+      .Input(kScale, "Scale", "[C]", kWide)
+      .Input(kBias, "Bias", "[C]", kWide)
+      .Input(kMean, "Mean", "[C], the running mean", kWide)
+      .Input(kVariance, "Variance", "[C], the running variance", kWide)
+      .Input(kMomentum, "MomentumTensor", "[1], in place of momentum", kDispensable | kWide);
   batch_norm::AllAttrs(batch_norm::Outputs(op))
       .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
@@ -49,7 +49,7 @@ struct BatchNormKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor* given = ctx.InOrNull(kMomentum);
     const double momentum =
-        given ? Item(*given) : NumberFor<T>(ctx.attrs<BatchNormAttrs>().momentum);
+        given ? Item(*given) : NumberFor<kernels::Wide<T>>(ctx.attrs<BatchNormAttrs>().momentum);
     batch_norm::Normalize<T>(ctx, kSlots, false, momentum);
   }
 };
@@ -60,8 +60,8 @@ constexpr int kXGrad = 0, kScaleGrad = 1, kBiasGrad = 2;
 
 void InferGradShape(InferContext& ctx) {
   ctx.SetOutput(kXGrad, ctx.dims(kX));
-  ctx.SetOutput(kScaleGrad, ctx.dims(kScale));
-  ctx.SetOutput(kBiasGrad, ctx.dims(kScale));
+  ctx.SetOutput(kScaleGrad, ctx.dims(kScale), ctx.dtype(kScale));
+  ctx.SetOutput(kBiasGrad, ctx.dims(kScale), ctx.dtype(kScale));
 }
 
 void DefineBatchNormGrad(OpDef& op) {
@@ -72,9 +72,9 @@ void DefineBatchNormGrad(OpDef& op) {
         "the running statistics "
         "were used.")
       .Input(kX, "X", "as of the forward call")
-      .Input(kScale, "Scale", "[C]")
-      .Input(kSavedMean, "SavedMean", "[C]")
-      .Input(kSavedVariance, "SavedVariance", "[C], the inverse deviation")
+      .Input(kScale, "Scale", "[C]", kWide)
+      .Input(kSavedMean, "SavedMean", "[C]", kWide)
+      .Input(kSavedVariance, "SavedVariance", "[C], the inverse deviation", kWide)
       .Input(kYGrad, "Y@GRAD", "shape of X")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kScaleGrad, "Scale@GRAD", "[C]")
@@ -88,18 +88,17 @@ void DefineBatchNormGrad(OpDef& op) {
 template <class T>
 struct BatchNormGradKernel {
   static void Compute(KernelContext& ctx) {
+    using W = kernels::Wide<T>;
     const Tensor& x = ctx.In(kX);
     const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
-    auto out = [&](int slot) {
-      Tensor* t = ctx.OutOrNull(slot);
-      return t ? t->mutable_data<T>() : nullptr;
-    };
     const T* g = ctx.In(kYGrad).data<T>();
     batch_norm::NormalizeGrad(
         ctx.place(),
-        batch_norm::Gradients<T>{ShapeOf(x, a), x.data<T>(), ctx.In(kScale).data<T>(),
-                                 ctx.In(kSavedMean).data<T>(), ctx.In(kSavedVariance).data<T>(),
-                                 out(kXGrad), out(kScaleGrad), out(kBiasGrad), a.global()},
+        batch_norm::Gradients<T>{ShapeOf(x, a), x.data<T>(), ctx.In(kScale).data<W>(),
+                                 ctx.In(kSavedMean).data<W>(), ctx.In(kSavedVariance).data<W>(),
+                                 batch_norm::DataOrNull<T>(ctx.OutOrNull(kXGrad)),
+                                 batch_norm::DataOrNull<W>(ctx.OutOrNull(kScaleGrad)),
+                                 batch_norm::DataOrNull<W>(ctx.OutOrNull(kBiasGrad)), a.global()},
         batch_norm::Arriving<T>{g});
   }
 };
@@ -263,8 +262,10 @@ REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Var
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
 REGISTER_LOD_RULE(batch_norm, RowsOfFirstOutput);
 REGISTER_KERNELS(batch_norm, BatchNormKernel, float, double);
+REGISTER_DEVICE_TYPES(batch_norm, BatchNormKernel, float16, bfloat16);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);
 REGISTER_KERNELS(batch_norm_grad, grad::BatchNormGradKernel, float, double);
+REGISTER_DEVICE_TYPES(batch_norm_grad, grad::BatchNormGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(batch_norm_grad_grad, grad_grad::DefineBatchNormGradGrad);
 REGISTER_KERNELS(batch_norm_grad_grad, grad_grad::BatchNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(batch_norm_grad_grad, BatchNormThird);

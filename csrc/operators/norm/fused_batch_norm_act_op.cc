@@ -17,10 +17,10 @@ void DefineFusedBatchNormAct(OpDef& op) {
           ">>> F.fused_batch_norm_act(x, one, none, none, one)[0].numpy().round(2).tolist()\n"
           "[[0.0], [1.0]]")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
-      .Input(kScale, "Scale", "[C]")
-      .Input(kBias, "Bias", "[C]")
-      .Input(kMean, "Mean", "[C], the running mean")
-      .Input(kVariance, "Variance", "[C], the running variance");
+      .Input(kScale, "Scale", "[C]", kWide)
+      .Input(kBias, "Bias", "[C]", kWide)
+      .Input(kMean, "Mean", "[C], the running mean", kWide)
+      .Input(kVariance, "Variance", "[C], the running variance", kWide);
   batch_norm::Activation(batch_norm::AllAttrs(batch_norm::Outputs(op)))
       .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
@@ -42,7 +42,7 @@ template <class T>
 struct FusedBatchNormActKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<batch_norm::BatchNormAttrs>();
-    batch_norm::Normalize<T>(ctx, kSlots, true, NumberFor<T>(a.momentum));
+    batch_norm::Normalize<T>(ctx, kSlots, true, NumberFor<kernels::Wide<T>>(a.momentum));
   }
 };
 
@@ -66,8 +66,10 @@ REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scal
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);
 REGISTER_LOD_RULE(fused_batch_norm_act, RowsOfFirstOutput);
 REGISTER_KERNELS(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
+REGISTER_DEVICE_TYPES(fused_batch_norm_act, FusedBatchNormActKernel, float16, bfloat16);
 REGISTER_OPERATOR(fused_batch_norm_act_grad, DefineFusedBatchNormActGrad);
 REGISTER_KERNELS(fused_batch_norm_act_grad, FusedBatchNormActGradKernel, float, double);
+REGISTER_DEVICE_TYPES(fused_batch_norm_act_grad, FusedBatchNormActGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -20,10 +20,10 @@ void DefineFusedBnAddActivation(OpDef& op) {
           "[[0.0], [1.5]]")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
       .Input(kZ, "Z", "shape of X")
-      .Input(kScale, "Scale", "[C]")
-      .Input(kBias, "Bias", "[C]")
-      .Input(kMean, "Mean", "[C], the running mean")
-      .Input(kVariance, "Variance", "[C], the running variance");
+      .Input(kScale, "Scale", "[C]", kWide)
+      .Input(kBias, "Bias", "[C]", kWide)
+      .Input(kMean, "Mean", "[C], the running mean", kWide)
+      .Input(kVariance, "Variance", "[C], the running variance", kWide);
   batch_norm::Activation(batch_norm::AllAttrs(batch_norm::Outputs(op)))
       .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
@@ -45,7 +45,7 @@ template <class T>
 struct FusedBnAddActivationKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<batch_norm::BatchNormAttrs>();
-    batch_norm::Normalize<T>(ctx, kSlots, true, NumberFor<T>(a.momentum));
+    batch_norm::Normalize<T>(ctx, kSlots, true, NumberFor<kernels::Wide<T>>(a.momentum));
   }
 };
 
@@ -72,8 +72,11 @@ REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
 REGISTER_LOD_ALSO(fused_bn_add_activation, kZ);
 REGISTER_LOD_RULE(fused_bn_add_activation, RowsOfFirstOutput);
 REGISTER_KERNELS(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
+REGISTER_DEVICE_TYPES(fused_bn_add_activation, FusedBnAddActivationKernel, float16, bfloat16);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);
 REGISTER_KERNELS(fused_bn_add_activation_grad, FusedBnAddActivationGradKernel, float, double);
+REGISTER_DEVICE_TYPES(fused_bn_add_activation_grad, FusedBnAddActivationGradKernel, float16,
+                      bfloat16);
 
 }  // namespace
 }  // namespace dygraph

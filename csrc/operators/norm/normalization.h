@@ -15,9 +15,11 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/row_norm.h"
 #include "op/gradient_call.h"
+#include "op/wide_slot.h"
 #include "operators/channels.h"
 #include "operators/higher_gradient.h"
 
@@ -120,15 +122,15 @@ void InferShape(InferContext& ctx) {
             "each group that is normalised must have elements, got X of shape ", x);
   }
   ctx.SetOutput(kY, x);
-  ctx.SetOutput(kMean, stats);
-  ctx.SetOutput(kVariance, stats);
+  ctx.SetOutput(kMean, stats, WideOf(ctx.dtype(kX)));
+  ctx.SetOutput(kVariance, stats, WideOf(ctx.dtype(kX)));
 }
 
 template <class Norm>
 OpDef& DefineSlots(OpDef& op) {
   return op.Input(kX, "X", Norm::kXHelp)
-      .Input(kScale, "Scale", Norm::kParamHelp, kDispensable)
-      .Input(kBias, "Bias", Norm::kParamHelp, kDispensable)
+      .Input(kScale, "Scale", Norm::kParamHelp, kDispensable | kWide)
+      .Input(kBias, "Bias", Norm::kParamHelp, kDispensable | kWide)
       .Output(kY, "Y", "shape of X")
       .Output(kMean, Norm::kMean, "the means", kIntermediate)
       .Output(kVariance, Norm::kVariance,
@@ -143,6 +145,7 @@ template <class Norm>
 struct Forward {
   template <class T>
   struct Kernel {
+    using W = kernels::Wide<T>;
     static void Compute(KernelContext& ctx) {
       const typename Norm::Attrs& a = ctx.attrs<typename Norm::Attrs>();
       bool last = Norm::ChannelsLast(a);
@@ -150,13 +153,13 @@ struct Forward {
       if (given.numel() == 0) return;
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
       Tensor x = channels::Second(given, last);
-      Param<T> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), T(1)),
-          bias(ctx.place(), ctx.InOrNull(kBias), s.params(), T(0));
+      Param<W> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), W(1)),
+          bias(ctx.place(), ctx.InOrNull(kBias), s.params(), W(0));
       channels::Result<T> y(&ctx.Out(kY), last);
       Tensor *mean = ctx.OutOrNull(kMean), *variance = ctx.OutOrNull(kVariance);
-      T* v = variance ? variance->mutable_data<T>() : nullptr;
-      kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, NumberFor<T>(a.epsilon),
-                          y.data(), mean ? mean->mutable_data<T>() : nullptr, v);
+      W* v = variance ? variance->mutable_data<W>() : nullptr;
+      kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, NumberFor<W>(a.epsilon),
+                          y.data(), mean ? mean->mutable_data<W>() : nullptr, v);
       if (v && Norm::kInverse) Invert(v, s.rows, a.epsilon, v);
       y.Finish();
     }
@@ -169,8 +172,9 @@ constexpr int kXGrad = 0, kScaleGrad = 1, kBiasGrad = 2;
 
 inline void InferGradShape(InferContext& ctx) {
   ctx.SetOutput(kXGrad, ctx.dims(kX));
-  if (ctx.HasInput(kScale)) ctx.SetOutput(kScaleGrad, ctx.dims(kScale));
-  if (ctx.HasInput(kBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kBias));
+  const DType wide = WideOf(ctx.dtype(kX));
+  if (ctx.HasInput(kScale)) ctx.SetOutput(kScaleGrad, ctx.dims(kScale), wide);
+  if (ctx.HasInput(kBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kBias), wide);
 }
 
 template <class Norm>
@@ -179,10 +183,10 @@ void Define(OpDef& op) {
         "With u = (X - mean) / deviation and h = Y@GRAD * Scale: X@GRAD = (h - mean(h) - u * "
         "mean(h * u)) / deviation, Scale@GRAD = sum(Y@GRAD * u), Bias@GRAD = sum(Y@GRAD).")
       .Input(kX, "X", "as of the forward call")
-      .Input(kScale, "Scale", "as of the forward call", kDispensable)
-      .Input(kBias, "Bias", "its shape", kDispensable | kShapeOnly)
-      .Input(kMean, Norm::kMean, "as the forward call gave it")
-      .Input(kVariance, Norm::kVariance, "as the forward call gave it")
+      .Input(kScale, "Scale", "as of the forward call", kDispensable | kWide)
+      .Input(kBias, "Bias", "its shape", kDispensable | kShapeOnly | kWide)
+      .Input(kMean, Norm::kMean, "as the forward call gave it", kWide)
+      .Input(kVariance, Norm::kVariance, "as the forward call gave it", kWide)
       .Input(kYGrad, "Y@GRAD", "shape of X")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kScaleGrad, "Scale@GRAD", "shape of Scale")
@@ -196,26 +200,27 @@ template <class Norm>
 struct Backward {
   template <class T>
   struct Kernel {
+    using W = kernels::Wide<T>;
     static void Compute(KernelContext& ctx) {
       const typename Norm::Attrs& a = ctx.attrs<typename Norm::Attrs>();
       bool last = Norm::ChannelsLast(a);
       const Tensor& given = ctx.In(kX);
       Tensor *dscale = ctx.OutOrNull(kScaleGrad), *dbias = ctx.OutOrNull(kBiasGrad);
       if (given.numel() == 0) {
-        Zero<T>(dscale);
-        Zero<T>(dbias);
+        Zero<W>(dscale);
+        Zero<W>(dbias);
         return;
       }
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
       Tensor x = channels::Second(given, last), g = channels::Second(ctx.In(kYGrad), last);
-      Param<T> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), T(1));
-      Inverses<T> inverse(ctx.place(), ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse,
+      Param<W> scale(ctx.place(), ctx.InOrNull(kScale), s.params(), W(1));
+      Inverses<W> inverse(ctx.place(), ctx.In(kVariance).data<W>(), s.rows, Norm::kInverse,
                           a.epsilon);
       channels::Result<T> dx(ctx.OutOrNull(kXGrad), last);
-      kernels::RowNormGrad<T>(x.data<T>(), g.data<T>(), scale.data(), ctx.In(kMean).data<T>(),
+      kernels::RowNormGrad<T>(x.data<T>(), g.data<T>(), scale.data(), ctx.In(kMean).data<W>(),
                               inverse.data(), s, dx.data(),
-                              dscale ? dscale->mutable_data<T>() : nullptr,
-                              dbias ? dbias->mutable_data<T>() : nullptr);
+                              dscale ? dscale->mutable_data<W>() : nullptr,
+                              dbias ? dbias->mutable_data<W>() : nullptr);
       dx.Finish();
     }
   };

@@ -92,8 +92,8 @@ void DefineRmsNorm(OpDef& op) {
       .Input(kX, "x", "at least one axis")
       .Input(kBias, "bias", "[last size of x], added before", kDispensable)
       .Input(kResidual, "residual", "shape of x, added before", kDispensable)
-      .Input(kWeight, "norm_weight", "[product of x's sizes from begin_norm_axis on]")
-      .Input(kNormBias, "norm_bias", "shape of norm_weight", kDispensable)
+      .Input(kWeight, "norm_weight", "[product of x's sizes from begin_norm_axis on]", kWide)
+      .Input(kNormBias, "norm_bias", "shape of norm_weight", kDispensable | kWide)
       .Output(kOut, "out", "shape of x")
       .Output(kResidualOut, "residual_out", "shape of x", kExtra)
       .Attr(&RmsNormAttrs::epsilon, "epsilon", "added to the mean square", Between(0, 1))
@@ -134,6 +134,7 @@ void DefineRmsNorm(OpDef& op) {
 template <class T>
 struct RmsNormKernel {
   static void Compute(KernelContext& ctx) {
+    using W = kernels::Wide<T>;
     const RmsNormAttrs& a = ctx.attrs<RmsNormAttrs>();
     const Tensor& given = ctx.In(kX);
     if (given.numel() == 0) return;
@@ -148,19 +149,19 @@ struct RmsNormKernel {
       const T* from = to;
       if (residual) {
         kernels::Zip(from, residual->data<T>(), to, given.numel(),
-                     [] DYGRAPH_FN(T p, T q) { return p + q; });
+                     [] DYGRAPH_FN(W p, W q) { return p + q; });
       }
       if (bias) {
         const T* b = bias->data<T>();
         kernels::ForEachRowPlain(s.rows, s.n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
           T* row = to + r * s.n;
-          team.Each(s.n, [=](int64_t j) { row[j] += b[j]; });
+          team.Each(s.n, [=](int64_t j) { row[j] = row[j] + b[j]; });
         });
       }
       x = to;
     }
-    row_norm::Param<T> shift(ctx.place(), ctx.InOrNull(kNormBias), s.n, T(0));
-    kernels::RowNorm<T>(x, ctx.In(kWeight).data<T>(), shift.data(), s, NumberFor<T>(a.epsilon),
+    row_norm::Param<W> shift(ctx.place(), ctx.InOrNull(kNormBias), s.n, W(0));
+    kernels::RowNorm<T>(x, ctx.In(kWeight).data<W>(), shift.data(), s, NumberFor<W>(a.epsilon),
                         ctx.Out(kOut).mutable_data<T>(), nullptr, nullptr);
   }
 };
@@ -168,11 +169,12 @@ struct RmsNormKernel {
 // Means (zeros) and inverse deviations of the rows.
 template <class T>
 struct Stats {
+  using W = kernels::Wide<T>;
   Scratch room;
-  T *mean, *inverse;
+  W *mean, *inverse;
   Stats(const Tensor& x, const kernels::RowNormShape& s, double epsilon)
-      : room(x.place(), 2 * static_cast<size_t>(s.rows) * sizeof(T)),
-        mean(room.template as<T>()),
+      : room(x.place(), 2 * static_cast<size_t>(s.rows) * sizeof(W)),
+        mean(room.template as<W>()),
         inverse(mean + s.rows) {
     kernels::RowMoments<T>(x.data<T>(), s, mean, inverse);
     row_norm::Invert(inverse, s.rows, epsilon, inverse);
@@ -188,8 +190,8 @@ void InferGradShape(InferContext& ctx) {
   CheckVector(ctx, kWeight, "norm_weight", RowSize(ctx));
   CheckVector(ctx, kNormBias, "norm_bias", RowSize(ctx));
   ctx.SetOutput(kXGrad, ctx.dims(kX));
-  ctx.SetOutput(kWeightGrad, ctx.dims(kWeight));
-  if (ctx.HasInput(kNormBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kNormBias));
+  ctx.SetOutput(kWeightGrad, ctx.dims(kWeight), ctx.dtype(kWeight));
+  if (ctx.HasInput(kNormBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kNormBias), ctx.dtype(kWeight));
 }
 
 void DefineRmsNormGrad(OpDef& op) {
@@ -198,8 +200,8 @@ void DefineRmsNormGrad(OpDef& op) {
         "= r * (h - u * mean(h * u)), norm_weight@GRAD = sum(out@GRAD * u), norm_bias@GRAD = "
         "sum(out@GRAD).")
       .Input(kX, "x", "what was normalised")
-      .Input(kWeight, "norm_weight", "as of the forward call")
-      .Input(kNormBias, "norm_bias", "its shape", kDispensable)
+      .Input(kWeight, "norm_weight", "as of the forward call", kWide)
+      .Input(kNormBias, "norm_bias", "its shape", kDispensable | kWide)
       .Input(kOutGrad, "out@GRAD", "shape of x")
       .Output(kXGrad, "x@GRAD", "shape of x")
       .Output(kWeightGrad, "norm_weight@GRAD", "shape of norm_weight")
@@ -212,20 +214,21 @@ void DefineRmsNormGrad(OpDef& op) {
 template <class T>
 struct RmsNormGradKernel {
   static void Compute(KernelContext& ctx) {
+    using W = kernels::Wide<T>;
     const RmsNormAttrs& a = ctx.attrs<RmsNormAttrs>();
     const Tensor& x = ctx.In(kX);
     Tensor *dx = ctx.OutOrNull(kXGrad), *dw = ctx.OutOrNull(kWeightGrad),
            *db = ctx.OutOrNull(kBiasGrad);
     if (x.numel() == 0) {
-      row_norm::Zero<T>(dw);
-      return row_norm::Zero<T>(db);
+      row_norm::Zero<W>(dw);
+      return row_norm::Zero<W>(db);
     }
     kernels::RowNormShape s = Rows(x.dims(), a);
     Stats<T> stats(x, s, a.epsilon);
-    kernels::RowNormGrad<T>(x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<T>(),
+    kernels::RowNormGrad<T>(x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kWeight).data<W>(),
                             stats.mean, stats.inverse, s, dx ? dx->mutable_data<T>() : nullptr,
-                            dw ? dw->mutable_data<T>() : nullptr,
-                            db ? db->mutable_data<T>() : nullptr);
+                            dw ? dw->mutable_data<W>() : nullptr,
+                            db ? db->mutable_data<W>() : nullptr);
   }
 };
 }  // namespace grad
@@ -310,8 +313,10 @@ using grad_grad::RmsNormThird;
 REGISTER_GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
 REGISTER_OPERATOR(rms_norm, DefineRmsNorm);
 REGISTER_KERNELS(rms_norm, RmsNormKernel, float, double);
+REGISTER_DEVICE_TYPES(rms_norm, RmsNormKernel, float16, bfloat16);
 REGISTER_OPERATOR(rms_norm_grad, grad::DefineRmsNormGrad);
 REGISTER_KERNELS(rms_norm_grad, grad::RmsNormGradKernel, float, double);
+REGISTER_DEVICE_TYPES(rms_norm_grad, grad::RmsNormGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(rms_norm_grad_grad, grad_grad::DefineRmsNormGradGrad);
 REGISTER_KERNELS(rms_norm_grad_grad, grad_grad::RmsNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(rms_norm_grad_grad, RmsNormThird);

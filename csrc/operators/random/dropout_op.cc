@@ -1,4 +1,5 @@
 
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/philox.h"
 #include "op/gradient_shapes.h"
@@ -92,26 +93,27 @@ kernels::Philox Generator(const KernelContext& ctx, const DropoutAttrs& a) {
 
 template <class T>
 struct DropoutKernel {
+  using W = kernels::Wide<T>;
   static void Compute(KernelContext& ctx) {
     const DropoutAttrs& a = ctx.attrs<DropoutAttrs>();
     const Tensor& in = ctx.In(kX);
     const T* x = in.data<T>();
     T* y = ctx.Out(kOut).mutable_data<T>();
     if (a.is_test) {
-      T factor = a.TestFactor<T>();
-      return kernels::Map(x, y, in.numel(), [=] DYGRAPH_FN(T v) { return v * factor; });
+      W factor = a.TestFactor<W>();
+      return kernels::Map(x, y, in.numel(), [=] DYGRAPH_FN(W v) { return v * factor; });
     }
     kernels::Philox generator = Generator(ctx, a);
-    T factor = a.TrainFactor<T>();
+    W factor = a.TrainFactor<W>();
     // An element goes where 32 random bits lie below the threshold: never at 0, always at 1.
-    uint64_t threshold = static_cast<uint64_t>(double{NumberFor<T>(a.dropout_prob)} * 0x1p32);
+    uint64_t threshold = static_cast<uint64_t>(double{NumberFor<W>(a.dropout_prob)} * 0x1p32);
     bool all = threshold > UINT32_MAX;
     uint32_t limit = all ? 0 : static_cast<uint32_t>(threshold);
     uint8_t* mask = ctx.Out(kMask).mutable_data<uint8_t>();
     generator.EachRaw<uint32_t>(in.numel(), [=] DYGRAPH_FN(int64_t i, uint32_t bits) {
       const bool stays = (bits >= limit) & !all;
       mask[i] = stays;
-      y[i] = stays ? x[i] * factor : T(0);
+      y[i] = stays ? x[i] * factor : W(0);
     });
   }
 };
@@ -142,9 +144,10 @@ struct DropoutGradKernel {
     const Tensor &mask = ctx.In(kMask), &g = ctx.In(kOutGrad);
     ENFORCE(mask.dims() == g.dims(), InvalidArgument, "Mask must have the shape of Out@GRAD, ",
             g.dims(), ", got ", mask.dims());
-    T factor = ctx.attrs<DropoutAttrs>().TrainFactor<T>();
+    using W = kernels::Wide<T>;
+    W factor = ctx.attrs<DropoutAttrs>().TrainFactor<W>();
     kernels::Zip(mask.data<uint8_t>(), g.data<T>(), ctx.Out(kXGrad).mutable_data<T>(), g.numel(),
-                 [=] DYGRAPH_FN(uint8_t m, T v) { return m ? v * factor : T(0); });
+                 [=] DYGRAPH_FN(uint8_t m, W v) { return m ? v * factor : W(0); });
   }
 };
 }  // namespace grad
@@ -153,9 +156,11 @@ REGISTER_GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
 REGISTER_OPERATOR(dropout, DefineDropout);
 REGISTER_OPEN_ATTRS(dropout, "dropout_prob");
 REGISTER_KERNELS(dropout, DropoutKernel, float, double);
+REGISTER_DEVICE_TYPES(dropout, DropoutKernel, float16, bfloat16);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);
 REGISTER_POINTWISE(dropout_grad);
 REGISTER_KERNELS(dropout_grad, grad::DropoutGradKernel, float, double);
+REGISTER_DEVICE_TYPES(dropout_grad, grad::DropoutGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

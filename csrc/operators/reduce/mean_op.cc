@@ -1,3 +1,4 @@
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
 #include "op/gradient_call.h"
@@ -38,8 +39,9 @@ struct MeanKernel {
     const Tensor& x = ctx.In(kX);
     const int64_t n = x.numel();
     const bool all = true;
-    using Result = std::conditional_t<std::is_floating_point_v<T>, T, float>;
-    using Op = std::conditional_t<std::is_floating_point_v<T>, kernels::MeanOp<T>, WideMean<T>>;
+    constexpr bool kFloat = std::is_floating_point_v<kernels::Wide<T>>;
+    using Result = std::conditional_t<kFloat, T, float>;
+    using Op = std::conditional_t<kFloat, kernels::MeanOp<T>, WideMean<T>>;
     kernels::Reduce<Op>(x.data<T>(), Span<const int64_t>(&n, 1), Span<const bool>(&all, 1),
                         ctx.Out(kOut).mutable_data<Result>());
   }
@@ -64,18 +66,20 @@ struct MeanGradKernel {
   static void Compute(KernelContext& ctx) {
     const int64_t n = ctx.In(kX).numel();
     if (n == 0) return;
-    const Number<T> g(ctx.In(kOutGrad));
+    using W = kernels::Wide<T>;
+    const Number<W> g(ctx.In(kOutGrad));
     kernels::FillWith(ctx.Out(kXGrad).mutable_data<T>(), n,
-                      [=] DYGRAPH_FN() { return g() / static_cast<T>(n); });
+                      [=] DYGRAPH_FN() { return g() / static_cast<W>(n); });
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(mean, DefineMean);
-REGISTER_KERNELS(mean, MeanKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
-                    double);
+REGISTER_KERNELS(mean, MeanKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
+REGISTER_DEVICE_TYPES(mean, MeanKernel, float16, bfloat16);
 REGISTER_OPERATOR(mean_grad, grad::DefineMeanGrad);
 REGISTER_KERNELS(mean_grad, grad::MeanGradKernel, float, double);
+REGISTER_DEVICE_TYPES(mean_grad, grad::MeanGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

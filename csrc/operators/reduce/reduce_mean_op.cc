@@ -14,9 +14,7 @@ void DefineMean(OpDef& op) {
 
 template <class T>
 struct ReduceMeanKernel {
-  static void Compute(KernelContext& ctx) {
-    reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t, complex64, complex128>(ctx);
-  }
+  static void Compute(KernelContext& ctx) { reduce::ComputeSums<kernels::MeanOp>(ctx); }
 };
 
 namespace grad {
@@ -40,9 +38,10 @@ struct ReduceMeanGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
-    auto count = static_cast<kernels::RealPart<T>>(CountOf(out, Axes(out.rank(), a)));
+    using W = kernels::Wide<T>;
+    auto count = static_cast<kernels::RealPart<W>>(CountOf(out, Axes(out.rank(), a)));
     Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out,
-              [count] DYGRAPH_FN(T v) { return v / count; });
+              [count] DYGRAPH_FN(W v) { return v / count; });
   }
 };
 }  // namespace grad
@@ -52,9 +51,11 @@ REGISTER_OPEN_ATTRS(reduce_mean, "dim");
 REGISTER_LOD_RULE(reduce_mean, KeepsRows);
 REGISTER_KERNELS(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t, complex64,
                  complex128);
+REGISTER_DEVICE_TYPES(reduce_mean, ReduceMeanKernel, float16, bfloat16);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
 REGISTER_KERNELS(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double, complex64,
                  complex128);
+REGISTER_DEVICE_TYPES(reduce_mean_grad, grad::ReduceMeanGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::reduce

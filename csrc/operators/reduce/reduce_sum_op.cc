@@ -20,9 +20,7 @@ void DefineSum(OpDef& op) {
 
 template <class T>
 struct SumKernel {
-  static void Compute(KernelContext& ctx) {
-    reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t, complex64, complex128>(ctx);
-  }
+  static void Compute(KernelContext& ctx) { reduce::ComputeSums<kernels::SumOp>(ctx); }
 };
 
 namespace grad {
@@ -46,7 +44,8 @@ struct SumGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
-    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [] DYGRAPH_FN(T v) { return v; });
+    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out,
+              [] DYGRAPH_FN(kernels::Wide<T> v) { return v; });
   }
 };
 }  // namespace grad
@@ -57,6 +56,7 @@ REGISTER_LOD_RULE(reduce_sum, KeepsRows);
 REGISTER_KERNELS(reduce_sum, SumKernel, AllTypes);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
 REGISTER_KERNELS(reduce_sum_grad, grad::SumGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(reduce_sum_grad, grad::SumGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::reduce

@@ -132,6 +132,16 @@ void Compute(KernelContext& ctx) {
           ". Give out_dtype='float32' or 'int64'");
 }
 
+// Sums and means, of 16-bit floats where the device's loops add those.
+template <template <class> class Op>
+void ComputeSums(KernelContext& ctx) {
+  if constexpr (kAddsNarrow) {
+    Compute<Op, float, double, int32_t, int64_t, complex64, complex128, float16, bfloat16>(ctx);
+  } else {
+    Compute<Op, float, double, int32_t, int64_t, complex64, complex128>(ctx);
+  }
+}
+
 // Walks of X and of a result, for each axis of X.
 struct Strides {
   Dims x, out;
@@ -152,7 +162,7 @@ void Spread(const Tensor& result, const ReduceAttrs& a, Tensor* out, F f) {
   Strides strides(out->dims(), Axes(out->rank(), a));
   const T* r = result.data<T>();
   kernels::Broadcast(out->dims(), r, strides.out, r, strides.out, out->mutable_data<T>(),
-                     [f] DYGRAPH_FN(T v, T) { return f(v); });
+                     [f] DYGRAPH_FN(kernels::Wide<T> v, kernels::Wide<T>) { return f(v); });
 }
 
 inline int64_t CountOf(const Tensor& x, const Axes& axes) {

@@ -212,6 +212,7 @@ REGISTER_LOD_RULE(concat, KeepsRows);
 REGISTER_KERNELS(concat, ConcatKernel, AllTypes);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);
 REGISTER_KERNELS(concat_grad, grad::ConcatGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(concat_grad, grad::ConcatGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(concat_grad_grad, grad_grad::DefineConcatGradGrad);
 REGISTER_KERNELS(concat_grad_grad, grad_grad::ConcatGradGradKernel, float, double, complex64,
                  complex128);

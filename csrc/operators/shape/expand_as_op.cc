@@ -41,6 +41,7 @@ REGISTER_OPERATOR(expand_as, DefineExpandAs);
 REGISTER_KERNELS(expand_as, ExpandAsKernel, AllTypes);
 REGISTER_OPERATOR(expand_as_grad, DefineGrad<ExpandAs>);
 REGISTER_KERNELS(expand_as_grad, ExpandAsGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(expand_as_grad, ExpandAsGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -50,6 +50,7 @@ REGISTER_OPERATOR(expand, DefineExpand);
 REGISTER_KERNELS(expand, ExpandKernel, AllTypes);
 REGISTER_OPERATOR(expand_grad, DefineGrad<Expand>);
 REGISTER_KERNELS(expand_grad, ExpandGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(expand_grad, ExpandGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -60,6 +60,7 @@ REGISTER_OPERATOR(expand_v2, DefineExpandV2);
 REGISTER_KERNELS(expand_v2, ExpandV2Kernel, AllTypes);
 REGISTER_OPERATOR(expand_v2_grad, DefineGrad<ExpandV2>);
 REGISTER_KERNELS(expand_v2_grad, ExpandV2GradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(expand_v2_grad, ExpandV2GradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -29,6 +29,7 @@ REGISTER_OPERATOR(flip, DefineFlip);
 REGISTER_KERNELS(flip, FlipKernel, AllTypes);
 REGISTER_OPERATOR(flip_grad, DefineGrad<Flip>);
 REGISTER_KERNELS(flip_grad, FlipGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(flip_grad, FlipGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -91,6 +91,7 @@ REGISTER_OPERATOR(pad2d, DefinePad2D);
 REGISTER_KERNELS(pad2d, Pad2DKernel, AllTypes);
 REGISTER_OPERATOR(pad2d_grad, DefineGrad<Pad2d>);
 REGISTER_KERNELS(pad2d_grad, Pad2DGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(pad2d_grad, Pad2DGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

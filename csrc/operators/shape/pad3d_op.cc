@@ -87,6 +87,7 @@ REGISTER_OPERATOR(pad3d, DefinePad3D);
 REGISTER_KERNELS(pad3d, Pad3DKernel, AllTypes);
 REGISTER_OPERATOR(pad3d_grad, DefineGrad<Pad3d>);
 REGISTER_KERNELS(pad3d_grad, Pad3DGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(pad3d_grad, Pad3DGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

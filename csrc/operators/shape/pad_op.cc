@@ -50,6 +50,7 @@ REGISTER_OPEN_ATTRS(pad, "pad_value");
 REGISTER_KERNELS(pad, PadKernel, AllTypes);
 REGISTER_OPERATOR(pad_grad, DefineGrad<Pad>);
 REGISTER_KERNELS(pad_grad, PadGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(pad_grad, PadGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

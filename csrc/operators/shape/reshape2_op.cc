@@ -136,6 +136,7 @@ REGISTER_LOD_RULE(reshape, KeepsReshapedRows);
 REGISTER_KERNELS(reshape, Kernel, AllTypes);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
 REGISTER_KERNELS(reshape2_grad, grad::Reshape2GradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(reshape2_grad, grad::Reshape2GradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::reshaping

@@ -66,6 +66,7 @@ REGISTER_OPERATOR(roll, DefineRoll);
 REGISTER_KERNELS(roll, RollKernel, AllTypes);
 REGISTER_OPERATOR(roll_grad, DefineGrad<Roll>);
 REGISTER_KERNELS(roll_grad, RollGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(roll_grad, RollGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

@@ -221,6 +221,7 @@ REGISTER_OPERATOR(set_value, DefineSetValue);
 REGISTER_KERNELS(set_value, SetValueKernel, AllTypes);
 REGISTER_OPERATOR(set_value_grad, grad::DefineSetValueGrad);
 REGISTER_KERNELS(set_value_grad, grad::SetValueGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(set_value_grad, grad::SetValueGradKernel, float16, bfloat16);
 REGISTER_OPERATOR(set_value_grad_grad, grad_grad::DefineSetValueGradGrad);
 REGISTER_KERNELS(set_value_grad_grad, grad_grad::SetValueGradGradKernel, float, double, complex64,
                  complex128);

@@ -124,6 +124,7 @@ REGISTER_LOD_RULE(slice, [](const LoDCall& c) { return KeepsRows<SliceAttrs>(c, 
 REGISTER_KERNELS(slice, SliceKernel, AllTypes);
 REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);
 REGISTER_KERNELS(slice_grad, grad::SliceGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(slice_grad, grad::SliceGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::slicing

@@ -193,6 +193,7 @@ REGISTER_LOD_RULE(split, KeepsRows);
 REGISTER_KERNELS(split, SplitKernel, AllTypes);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);
 REGISTER_KERNELS(split_grad, grad::SplitGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(split_grad, grad::SplitGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph

@@ -43,13 +43,17 @@ struct FromXShapeKernel {
 
 REGISTER_OPERATOR(squeeze2_grad, DefineSqueeze2Grad);
 REGISTER_KERNELS(squeeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(squeeze2_grad, FromXShapeKernel, float16, bfloat16);
 REGISTER_OPERATOR(unsqueeze2_grad, DefineUnsqueeze2Grad);
 REGISTER_KERNELS(unsqueeze2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(unsqueeze2_grad, FromXShapeKernel, float16, bfloat16);
 REGISTER_OPERATOR(flatten2_grad, DefineFlatten2Grad);
 REGISTER_KERNELS(flatten2_grad, FromXShapeKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(flatten2_grad, FromXShapeKernel, float16, bfloat16);
 REGISTER_OPERATOR(flatten_contiguous_range_grad, DefineFlattenRangeGrad);
 REGISTER_KERNELS(flatten_contiguous_range_grad, FromXShapeKernel, float, double, complex64,
                  complex128);
+REGISTER_DEVICE_TYPES(flatten_contiguous_range_grad, FromXShapeKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::reshaping

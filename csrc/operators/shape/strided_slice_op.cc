@@ -128,6 +128,7 @@ REGISTER_KERNELS(strided_slice, StridedSliceKernel, AllTypes);
 REGISTER_OPERATOR(strided_slice_grad, grad::DefineStridedSliceGrad);
 REGISTER_KERNELS(strided_slice_grad, grad::StridedSliceGradKernel, float, double, complex64,
                  complex128);
+REGISTER_DEVICE_TYPES(strided_slice_grad, grad::StridedSliceGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::slicing

@@ -51,6 +51,7 @@ REGISTER_OPEN_ATTRS(tile, "repeat_times");
 REGISTER_KERNELS(tile, TileKernel, AllTypes);
 REGISTER_OPERATOR(tile_grad, DefineGrad<Tile>);
 REGISTER_KERNELS(tile_grad, TileGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(tile_grad, TileGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::axis_maps

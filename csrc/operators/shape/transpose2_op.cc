@@ -129,6 +129,7 @@ REGISTER_LOD_RULE(transpose2, [](const LoDCall& c) {
 REGISTER_KERNELS(transpose2, Transpose2Kernel, AllTypes);
 REGISTER_OPERATOR(transpose2_grad, grad::DefineTranspose2Grad);
 REGISTER_KERNELS(transpose2_grad, grad::Transpose2GradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(transpose2_grad, grad::Transpose2GradKernel, float16, bfloat16);
 
 REGISTER_OPERATOR(transpose, DefineTranspose);
 REGISTER_LOD_RULE(transpose, [](const LoDCall& c) {

@@ -30,6 +30,7 @@ REGISTER_OPERATOR(unbind, DefineUnbind);
 REGISTER_KERNELS(unbind, UnbindKernel, AllTypes);
 REGISTER_OPERATOR(unbind_grad, DefinePartingGrad<Unbind>);
 REGISTER_KERNELS(unbind_grad, UnbindGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(unbind_grad, UnbindGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::stacking

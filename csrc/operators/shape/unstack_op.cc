@@ -32,6 +32,7 @@ REGISTER_OPERATOR(unstack, DefineUnstack);
 REGISTER_KERNELS(unstack, UnstackKernel, AllTypes);
 REGISTER_OPERATOR(unstack_grad, DefinePartingGrad<Unstack>);
 REGISTER_KERNELS(unstack_grad, UnstackGradKernel, float, double, complex64, complex128);
+REGISTER_DEVICE_TYPES(unstack_grad, UnstackGradKernel, float16, bfloat16);
 
 }  // namespace
 }  // namespace dygraph::stacking

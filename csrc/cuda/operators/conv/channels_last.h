@@ -1,8 +1,10 @@
 // The same kernels as of plain order, which cuDNN takes with the channels last as well. They are
-// chosen for images that lie so, and where tensor cores compute, which want no other order.
+// chosen for images that lie so, and where tensor cores compute, which want no other order: always
+// in 16-bit floats.
 #pragma once
 
 #include "op/op_registry.h"
+#include "op/wide_slot.h"
 #include "operators/conv/conv_geometry.h"
 #include "platform/device_flags.h"
 
@@ -17,7 +19,7 @@ inline bool WantsChannelsLast(const Call& call) {
   if (image ? static_cast<const Attrs<2>*>(call.attrs)->channels_last()
             : static_cast<const Attrs<3>*>(call.attrs)->channels_last())
     return false;
-  if (FLAGS_allow_tf32) return true;
+  if (FLAGS_allow_tf32 || IsNarrow(call.in.at(0)->dtype())) return true;
   for (const Value* v : call.in.flat()) {
     if (v && v->is_tensor() && v->tensor().layout() == Layout::kNHWC) return true;
   }

@@ -28,9 +28,9 @@ void Product(const Sizes& s, const T* x, const Tensor& w, KeptForm*, const Endin
   kernels::MatMul<T>(false, false, s.m, n, s.k, T(1), x, s.k, matrix, ld, T(0), y, n);
   if (!bias && !relu) return;
   kernels::ForEachPair(s.m, n, [=] DYGRAPH_FN(int64_t i, int64_t j) {
-    T v = y[i * n + j];
+    kernels::Wide<T> v = y[i * n + j];
     if (bias) v += bias[j];
-    y[i * n + j] = relu && v <= T(0) ? T(0) : v;
+    y[i * n + j] = relu && v <= 0 ? 0 : v;
   });
 }
 

@@ -8,6 +8,8 @@
 
 namespace dygraph::reduce {
 
+constexpr bool kAddsNarrow = true;
+
 // Where the elements of one result lie from its first one on, the same for all results.
 class Elements {
  public:
