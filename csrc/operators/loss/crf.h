@@ -61,4 +61,10 @@ inline void CheckLabels(const labels::ClassLabels& list, const ragged::Batch& b,
   }
 }
 
+inline void CheckCostGrad(const Tensor& g, int64_t count) {
+  ENFORCE(g.numel() == count, InvalidArgument,
+          "LogLikelihood@GRAD must hold one number for each of the ", count,
+          " sequences, got shape ", g.dims());
+}
+
 }  // namespace dygraph::crf

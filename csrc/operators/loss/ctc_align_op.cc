@@ -1,9 +1,10 @@
-#include "operators/ragged.h"
+#include "operators/loss/spelling.h"
 
 namespace dygraph {
 namespace {
 
-constexpr int kInput = 0, kInputLength = 1, kOutput = 0, kOutputLength = 1;
+using ctc::kInput, ctc::kInputLength;
+constexpr int kOutput = 0, kOutputLength = 1;
 
 struct CtcAlignAttrs {
   int32_t blank = 0;
@@ -59,59 +60,23 @@ template <class T>
 struct CtcAlignKernel {
   static void Compute(KernelContext& ctx) {
     const CtcAlignAttrs& a = ctx.attrs<CtcAlignAttrs>();
-    const Tensor& input = ctx.In(kInput);
-    const Tensor* lengths = ctx.InOrNull(kInputLength);
-    ragged::Batch b = lengths
-                          ? ragged::FromLengths(*lengths, "InputLength", input.dim(0), input.dim(1))
-                          : ragged::FromLoD(input, "Input", "InputLength");
-    const T* x = input.data<T>();
-    std::vector<std::vector<T>> spelled(static_cast<size_t>(b.size()));
-    for (int64_t s = 0; s < b.size(); ++s) {
-      for (int64_t t = 0; t < b.length[s]; ++t) {
-        T v = x[b.Row(s, t)];
-        bool repeated = a.merge_repeated && t > 0 && v == x[b.Row(s, t - 1)];
-        if (v != a.blank && !repeated) spelled[s].push_back(v);
-      }
-    }
-    Tensor* out = ctx.OutOrNull(kOutput);
-    if (lengths) {
-      WritePadded(spelled, static_cast<T>(a.padding_value), ctx);
-    } else if (out) {
-      WriteRagged(spelled, input, out);
-    }
-  }
-  static void WritePadded(const std::vector<std::vector<T>>& spelled, T padding,
-                          KernelContext& ctx) {
+    const ctc::Spelling rule{a.blank, a.merge_repeated};
     Tensor *out = ctx.OutOrNull(kOutput), *length = ctx.OutOrNull(kOutputLength);
+    if (!ctx.HasInput(kInputLength)) {
+      if (out) ctc::SpellRagged<T>(ctx, rule, out);
+      return;
+    }
     const Dims dims = ctx.In(kInput).dims();
     if (length) length->Allocate({dims[0], 1}, DTypeOf<T>::value, ctx.place());
     if (out) out->Allocate(dims, DTypeOf<T>::value, ctx.place());
-    for (int64_t s = 0; s < dims[0]; ++s) {
-      if (length) length->mutable_data<T>()[s] = static_cast<T>(spelled[s].size());
-      if (!out) continue;
-      T* row = out->mutable_data<T>() + s * dims[1];
-      std::fill(row, row + dims[1], padding);
-      std::copy(spelled[s].begin(), spelled[s].end(), row);
-    }
-  }
-  static void WriteRagged(const std::vector<std::vector<T>>& spelled, const Tensor& input,
-                          Tensor* out) {
-    std::vector<int64_t> offsets = {0};
-    std::vector<T> all;
-    for (const std::vector<T>& s : spelled) {
-      all.insert(all.end(), s.begin(), s.end());
-      offsets.push_back(static_cast<int64_t>(all.size()));
-    }
-    bool nothing = all.empty();
-    if (nothing) all.push_back(T(-1));
-    out->Allocate({static_cast<int64_t>(all.size()), 1}, DTypeOf<T>::value, input.place());
-    std::copy(all.begin(), all.end(), out->mutable_data<T>());
-    if (!nothing) out->SetLoD(LoDLevels{offsets});
+    ctc::SpellPadded(ctx, rule, static_cast<T>(a.padding_value),
+                     out ? out->mutable_data<T>() : nullptr,
+                     length ? length->mutable_data<T>() : nullptr);
   }
 };
 
 REGISTER_OPERATOR(ctc_align, DefineCtcAlign);
-REGISTER_CPU_KERNEL(ctc_align, CtcAlignKernel, int32_t, int64_t);
+REGISTER_KERNELS(ctc_align, CtcAlignKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

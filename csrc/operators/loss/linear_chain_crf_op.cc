@@ -1,9 +1,10 @@
 #include <cmath>
 
+#include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
-#include "operators/loss/crf.h"
-#include "platform/interrupt.h"
+#include "operators/loss/chain_loops.h"
 
 namespace dygraph::crf {
 namespace {
@@ -46,84 +47,25 @@ void DefineCrf(OpDef& op) {
       .Grad(CallGradient);
 }
 
-double LogSum(const double* v, int64_t n) {
-  double most = *std::max_element(v, v + n), sum = 0;
-  if (std::isinf(most)) return most;
-  for (int64_t i = 0; i < n; ++i) sum += std::exp(v[i] - most);
-  return most + std::log(sum);
-}
-
-// One sequence: `x(t)` is the row of emissions of step t, `w` the transitions.
-template <class T, class X>
-std::vector<double> Forward(const T* w, int64_t tags, int64_t steps, X x) {
-  std::vector<double> alpha(static_cast<size_t>(steps * tags)), sums(static_cast<size_t>(tags));
-  for (int64_t k = 0; k < tags; ++k) alpha[k] = double{w[k]} + x(0)[k];
-  for (int64_t t = 1; t < steps; ++t) {
-    const double* before = alpha.data() + (t - 1) * tags;
-    for (int64_t k = 0; k < tags; ++k) {
-      CheckInterrupt();
-      for (int64_t i = 0; i < tags; ++i) sums[i] = before[i] + w[(2 + i) * tags + k];
-      alpha[t * tags + k] = x(t)[k] + LogSum(sums.data(), tags);
-    }
-  }
-  return alpha;
-}
-
-template <class T>
-double Total(const T* w, int64_t tags, const double* last) {
-  std::vector<double> sums(static_cast<size_t>(tags));
-  for (int64_t k = 0; k < tags; ++k) sums[k] = last[k] + w[tags + k];
-  return LogSum(sums.data(), tags);
-}
-
 template <class T>
 struct CrfKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kEmission), &transition = ctx.In(kTransition);
-    int64_t tags = transition.dim(1);
-    ragged::Batch b = Read(ctx);
-    labels::ClassLabels label(ctx.In(kLabel));
-    CheckLabels(label, b, tags);
-    const T *xd = x.data<T>(), *w = transition.data<T>();
+    const int64_t tags = transition.dim(1);
     Tensor *alpha = ctx.OutOrNull(kAlpha), *out = ctx.OutOrNull(kLogLikelihood);
-    T* ad = alpha ? alpha->mutable_data<T>() : nullptr;
-    if (ad) std::fill(ad, ad + x.numel(), T(0));
-    Exps(x, tags, transition, ctx);
-    for (int64_t s = 0; s < b.size(); ++s) {
-      int64_t steps = b.length[s];
-      double cost = 0;
-      if (steps > 0) {
-        auto row = [&](int64_t t) { return xd + b.Row(s, t) * tags; };
-        std::vector<double> a = Forward(w, tags, steps, row);
-        cost = Total(w, tags, a.data() + (steps - 1) * tags);
-        int64_t first = label[b.Row(s, 0)], last = label[b.Row(s, steps - 1)];
-        cost -= double{w[first]} + w[tags + last];
-        for (int64_t t = 0; t < steps; ++t) {
-          int64_t k = label[b.Row(s, t)];
-          cost -= row(t)[k];
-          if (t > 0) cost -= w[(2 + label[b.Row(s, t - 1)]) * tags + k];
-          double sum = LogSum(a.data() + t * tags, tags);
-          for (int64_t i = 0; ad && i < tags; ++i)
-            ad[b.Row(s, t) * tags + i] = static_cast<T>(std::exp(a[t * tags + i] - sum));
-        }
-      }
-      if (out) out->mutable_data<T>()[s] = static_cast<T>(cost);
-    }
+    Costs(ctx, alpha ? alpha->mutable_data<T>() : nullptr, out ? out->mutable_data<T>() : nullptr);
+    if (Tensor* to = ctx.OutOrNull(kEmissionExps))
+      RowExps(x.data<T>(), x.numel() / tags, tags, to->mutable_data<T>());
+    if (Tensor* to = ctx.OutOrNull(kTransitionExps))
+      kernels::MapPlain(transition.data<T>(), to->mutable_data<T>(), transition.numel(),
+                        [] DYGRAPH_FN(T v) { return std::exp(v); });
   }
-  static void Exps(const Tensor& x, int64_t tags, const Tensor& transition, KernelContext& ctx) {
-    if (Tensor* out = ctx.OutOrNull(kEmissionExps)) {
-      const T* from = x.data<T>();
-      T* to = out->mutable_data<T>();
-      for (int64_t r = 0; r < x.numel() / tags; ++r) {
-        T most = *std::max_element(from + r * tags, from + (r + 1) * tags);
-        for (int64_t k = r * tags; k < (r + 1) * tags; ++k) to[k] = std::exp(from[k] - most);
-      }
-    }
-    if (Tensor* out = ctx.OutOrNull(kTransitionExps)) {
-      const T* from = transition.data<T>();
-      T* to = out->mutable_data<T>();
-      for (int64_t i = 0; i < transition.numel(); ++i) to[i] = std::exp(from[i]);
-    }
+  static void RowExps(const T* x, int64_t rows, int64_t tags, T* y) {
+    kernels::ForEachRow(rows, tags, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+      const T* from = x + r * tags;
+      const T most = team.Max(tags, from[0], [=](int64_t k) { return from[k]; });
+      team.Each(tags, [=](int64_t k) { y[r * tags + k] = std::exp(from[k] - most); });
+    });
   }
 };
 
@@ -149,58 +91,9 @@ void DefineCrfGrad(OpDef& op) {
 template <class T>
 struct CrfGradKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor &x = ctx.In(kEmission), &transition = ctx.In(kTransition);
-    const Tensor& cost = ctx.In(kCostGrad);
-    int64_t tags = transition.dim(1);
-    ragged::Batch b = Read(ctx);
-    ENFORCE(cost.numel() == b.size(), InvalidArgument,
-            "LogLikelihood@GRAD must hold one number for each of the ", b.size(),
-            " sequences, got shape ", cost.dims());
-    labels::ClassLabels label(ctx.In(kLabel));
-    CheckLabels(label, b, tags);
-    Tensor *to_x = ctx.OutOrNull(kEmissionGrad), *to_w = ctx.OutOrNull(kTransitionGrad);
-    T* dx = to_x ? to_x->mutable_data<T>() : nullptr;
-    if (dx) std::fill(dx, dx + x.numel(), T(0));
-    std::vector<double> dw(static_cast<size_t>(transition.numel()), 0.0);
-    for (int64_t s = 0; s < b.size(); ++s) {
-      if (b.length[s] > 0)
-        Sequence(x.data<T>(), transition.data<T>(), tags, label, b, s, double{cost.data<T>()[s]},
-                 dx, dw.data());
-    }
-    if (!to_w) return;
-    T* to = to_w->mutable_data<T>();
-    for (size_t i = 0; i < dw.size(); ++i) to[i] = static_cast<T>(dw[i]);
-  }
-
-  static void Sequence(const T* xd, const T* w, int64_t tags, const labels::ClassLabels& label,
-                       const ragged::Batch& b, int64_t s, double g, T* dx, double* dw) {
-    int64_t steps = b.length[s];
-    auto row = [&](int64_t t) { return xd + b.Row(s, t) * tags; };
-    std::vector<double> alpha = Forward(w, tags, steps, row);
-    double total = Total(w, tags, alpha.data() + (steps - 1) * tags);
-    std::vector<double> beta(w + tags, w + 2 * tags), before(beta.size()), sums(beta.size());
-    for (int64_t t = steps - 1; t >= 0; --t) {
-      const double* a = alpha.data() + t * tags;
-      int64_t here = label[b.Row(s, t)];
-      for (int64_t k = 0; k < tags; ++k) {
-        double p = g * (std::exp(a[k] + beta[k] - total) - (k == here ? 1 : 0));
-        if (dx) dx[b.Row(s, t) * tags + k] = static_cast<T>(p);
-        if (t == 0) dw[k] += p;
-        if (t == steps - 1) dw[tags + k] += p;
-      }
-      if (t == 0) break;
-      const double* earlier = a - tags;
-      for (int64_t i = 0; i < tags; ++i) {
-        CheckInterrupt();
-        for (int64_t k = 0; k < tags; ++k) {
-          sums[k] = w[(2 + i) * tags + k] + row(t)[k] + beta[k];
-          dw[(2 + i) * tags + k] += g * std::exp(earlier[i] + sums[k] - total);
-        }
-        before[i] = LogSum(sums.data(), tags);
-      }
-      dw[(2 + label[b.Row(s, t - 1)]) * tags + here] -= g;
-      beta.swap(before);
-    }
+    Tensor *dx = ctx.OutOrNull(kEmissionGrad), *dw = ctx.OutOrNull(kTransitionGrad);
+    CostGradients<T>(ctx, ctx.In(kCostGrad), dx ? dx->mutable_data<T>() : nullptr,
+                  dw ? dw->mutable_data<T>() : nullptr);
   }
 };
 }  // namespace grad
@@ -226,9 +119,7 @@ struct CrfHigher {
   static void Run(higher::Problem& p) {
     const int64_t tags = p.ctx.In(kTransition).dim(1);
     ragged::Batch b = Read(p.ctx);
-    ENFORCE(p.ctx.In(kCostGrad).numel() == b.size(), InvalidArgument,
-            "LogLikelihood@GRAD must hold one number for each of the ", b.size(),
-            " sequences, got shape ", p.ctx.In(kCostGrad).dims());
+    CheckCostGrad(p.ctx.In(kCostGrad), b.size());
     labels::ClassLabels label(p.ctx.In(kLabel));
     CheckLabels(label, b, tags);
     for (int64_t s = 0; s < b.size(); ++s) {
@@ -288,9 +179,9 @@ struct CrfGradGradKernel : higher::SecondKernel<CrfHigher, T> {};
 using grad_grad::CrfHigher;
 
 REGISTER_OPERATOR(linear_chain_crf, DefineCrf);
-REGISTER_CPU_KERNEL(linear_chain_crf, CrfKernel, float, double);
+REGISTER_KERNELS(linear_chain_crf, CrfKernel, float, double);
 REGISTER_OPERATOR(linear_chain_crf_grad, grad::DefineCrfGrad);
-REGISTER_CPU_KERNEL(linear_chain_crf_grad, grad::CrfGradKernel, float, double);
+REGISTER_KERNELS(linear_chain_crf_grad, grad::CrfGradKernel, float, double);
 REGISTER_OPERATOR(linear_chain_crf_grad_grad, grad_grad::DefineCrfGradGrad);
 REGISTER_CPU_KERNEL(linear_chain_crf_grad_grad, grad_grad::CrfGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(linear_chain_crf_grad_grad, CrfHigher);

@@ -1,7 +1,5 @@
-#include "kernels/parallel.h"
 #include "op/lod_rule.h"
-#include "operators/arguments.h"
-#include "platform/interrupt.h"
+#include "operators/loss/chain_loops.h"
 
 namespace dygraph {
 namespace {
@@ -57,7 +55,7 @@ void DefineViterbiDecode(OpDef& op) {
           "([2.0], [[0, 0]])")
       .Input(kInput, "Input", "scores of the tags, [sequences, steps, tags]")
       .Input(kTransition, "Transition", "[tags, tags], from each row's tag to each column's")
-      .Input(kLength, "Length", "[sequences], int32 or int64")
+      .Input(kLength, "Length", "[sequences], int32 or int64", kOnHost)
       .Output(kScores, "Scores", "[sequences], 0 of one without steps")
       .Output(kPath, "Path", "[sequences, the greatest length], int64")
       .Attr(&ViterbiDecodeAttrs::include_bos_eos_tag, "include_bos_eos_tag",
@@ -67,42 +65,6 @@ void DefineViterbiDecode(OpDef& op) {
       .ShareLoD(kInput)
       .Shape(InferShape)
       .NoGrad();
-}
-
-// One sequence of `steps` >= 1; gives its score.
-template <class T>
-T Decode(const T* x, const T* w, int64_t steps, int64_t tags, bool ends, std::vector<T>* room,
-         std::vector<int64_t>* from, int64_t* path) {
-  T *best = room->data(), *next = best + tags;
-  const T *first = w + (tags - 1) * tags, *last = w + std::max<int64_t>(tags - 2, 0) * tags;
-  for (int64_t k = 0; k < tags; ++k) best[k] = ends ? x[k] + first[k] : x[k];
-  for (int64_t t = 1; t < steps; ++t) {
-    CheckInterrupt();
-    int64_t* back = from->data() + t * tags;
-    for (int64_t k = 0; k < tags; ++k) {  // by rows of Transition, along memory
-      next[k] = best[0] + w[k];
-      back[k] = 0;
-    }
-    for (int64_t i = 1; i < tags; ++i) {
-      const T score = best[i];
-      const T* row = w + i * tags;
-      for (int64_t k = 0; k < tags; ++k) {
-        const T sum = score + row[k];
-        back[k] = sum > next[k] ? i : back[k];
-        next[k] = sum > next[k] ? sum : next[k];
-      }
-    }
-    for (int64_t k = 0; k < tags; ++k) next[k] += x[t * tags + k];
-    std::swap(best, next);
-  }
-  for (int64_t k = 0; ends && k < tags; ++k) best[k] += last[k];
-  int64_t tag = std::max_element(best, best + tags) - best;
-  const T score = best[tag];
-  for (int64_t t = steps - 1; t >= 0; --t) {
-    path[t] = tag;
-    if (t > 0) tag = (*from)[t * tags + tag];
-  }
-  return score;
 }
 
 template <class T>
@@ -120,24 +82,13 @@ struct ViterbiDecodeKernel {
     int64_t* path = (paths ? *paths : own).template mutable_data<int64_t>();
     Tensor* scores = ctx.OutOrNull(kScores);
     T* score = scores ? scores->mutable_data<T>() : nullptr;
-    const T *from = x.data<T>(), *w = ctx.In(kTransition).data<T>();
-    kernels::ParallelRows(count, longest * tags * tags, [&](int64_t begin, int64_t end) {
-      std::vector<T> room(static_cast<size_t>(2 * tags));
-      std::vector<int64_t> back(static_cast<size_t>(longest * tags));
-      for (int64_t s = begin; s < end; ++s) {
-        int64_t* to = path + s * longest;
-        std::fill_n(to, longest, int64_t{0});
-        T best = 0;
-        if (length[s] > 0)
-          best = Decode(from + s * steps * tags, w, length[s], tags, ends, &room, &back, to);
-        if (score) score[s] = best;
-      }
-    });
+    viterbi::DecodeAll(x.data<T>(), ctx.In(kTransition).data<T>(), length, steps, tags, ends, longest,
+                       path, score);
   }
 };
 
 REGISTER_OPERATOR(viterbi_decode, DefineViterbiDecode);
-REGISTER_CPU_KERNEL(viterbi_decode, ViterbiDecodeKernel, float, double);
+REGISTER_KERNELS(viterbi_decode, ViterbiDecodeKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph
