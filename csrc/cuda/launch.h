@@ -36,18 +36,19 @@ void Run(void (*kernel)(P...), dim3 grid, const A&... a) {
 
 // Counts in 32 bits: the loop is a compare and an add.
 template <class F>
-__global__ void __launch_bounds__(kThreads) ForEachKernel(int64_t first, uint32_t n, F f) {
+__global__ void __launch_bounds__(kThreads) IndexKernel(int64_t first, uint32_t n, F f) {
   const uint32_t step = kThreads * gridDim.x;
   for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += step) f(first + i);
 }
 
-// f(i) for every i in [0, n), in any order.
+// f(i) for every i in [0, n), in any order. Its name differs from that of kernels::ForEach: what a
+// lambda captures would have the compiler look in both namespaces.
 template <class F>
-void ForEach(int64_t n, F f) {
+void EachIndex(int64_t n, F f) {
   constexpr int64_t kMost = int64_t{1} << 31;
   for (int64_t first = 0; first < n; first += kMost) {
     const int64_t count = std::min(n - first, kMost);
-    Run(ForEachKernel<F>, Blocks(count), first, static_cast<uint32_t>(count), f);
+    Run(IndexKernel<F>, Blocks(count), first, static_cast<uint32_t>(count), f);
   }
 }
 

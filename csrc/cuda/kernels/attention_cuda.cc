@@ -204,7 +204,7 @@ void AddToMask(const Attention<T>& a, const Wide<T>* d_scores, T* to) {
   Wide<T>* sum = sums.data();
   SumTo(dims, d_scores, Strides(dims), sum, dense);
   const detail::Steps<2> steps(walk);
-  cuda::ForEach(size, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(size, [=] DYGRAPH_FN(int64_t i) {
     const auto at = steps.At(i);
     to[at.of[1]] = to[at.of[1]] + sum[at.of[0]];
   });

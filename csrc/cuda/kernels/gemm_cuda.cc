@@ -143,7 +143,7 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, Wide<T> alph
   if (m == 0 || n == 0 || count == 0) return;
   if (k == 0) {
     const Wide<T> factor = beta, zero = 0;
-    return cuda::ForEach(count * m * n, [=] DYGRAPH_FN(int64_t i) {
+    return cuda::EachIndex(count * m * n, [=] DYGRAPH_FN(int64_t i) {
       C& at = c[i / (m * n) * c_apart + i / n % m * ldc + i % n];
       at = static_cast<C>(factor == zero ? zero : Times(static_cast<Wide<T>>(at), factor));
     });

@@ -13,7 +13,7 @@ namespace dygraph::kernels {
 template <class T>
 void Im2ColImages(const T* x, const Im2ColShape& s, int64_t n, T* col) {
   const int64_t oh = s.OutHeight(), ow = s.OutWidth();
-  cuda::ForEach(n * s.channels * s.Taps() * oh * ow, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(n * s.channels * s.Taps() * oh * ow, [=] DYGRAPH_FN(int64_t i) {
     const int64_t row = i / (oh * ow), j = i % ow, c = row / (s.kernel_h * s.kernel_w);
     const int64_t h =
         i / ow % oh * s.stride_h + row / s.kernel_w % s.kernel_h * s.dilation_h - s.top;
@@ -26,7 +26,7 @@ void Im2ColImages(const T* x, const Im2ColShape& s, int64_t n, T* col) {
 template <class T>
 void Col2ImImages(const T* col, const Im2ColShape& s, int64_t n, T* x) {
   const int64_t oh = s.OutHeight(), ow = s.OutWidth();
-  cuda::ForEach(n * s.channels * s.height * s.width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(n * s.channels * s.height * s.width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t w = i % s.width, h = i / s.width % s.height, c = i / (s.width * s.height);
     T sum = 0;
     for (int64_t kh = 0; kh < s.kernel_h; ++kh) {

@@ -60,7 +60,7 @@ template <class T>
 void Interpolate(const T* x, const InterpShape& s, T* y) {
   using C = detail::InterpSum<T>;
   const int64_t out = s.Out();
-  cuda::ForEach(s.volumes * out, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.volumes * out, [=] DYGRAPH_FN(int64_t i) {
     const int64_t v = i / out, oh = s.h.outputs, ow = s.w.outputs;
     const InterpSpot d = s.d.At(i / (oh * ow) % s.d.outputs), h = s.h.At(i / ow % oh),
                      w = s.w.At(i % ow);
@@ -80,7 +80,7 @@ void Interpolate(const T* x, const InterpShape& s, T* y) {
 template <class T>
 void InterpolateBackward(const T* dy, const InterpShape& s, T* dx) {
   const int64_t in = s.In();
-  cuda::ForEach(s.volumes * in, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.volumes * in, [=] DYGRAPH_FN(int64_t i) {
     const int64_t v = i / in, x = i % s.w.in, y = i / s.w.in % s.h.in,
                   z = i / (s.w.in * s.h.in) % s.d.in;
     const int64_t end_d = s.d.End(z), end_h = s.h.End(y), begin_h = s.h.Begin(y),

@@ -41,7 +41,7 @@ struct CubicShape {
 template <class T>
 void Interpolate(const T* x, const CubicShape& s, T* y) {
   const int64_t out = s.Out();
-  cuda::ForEach(s.volumes * out, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.volumes * out, [=] DYGRAPH_FN(int64_t i) {
     const T* image = x + i / out * s.h.in * s.w.in;
     const CubicSpot h = s.h.At(i / s.w.outputs % s.h.outputs), w = s.w.At(i % s.w.outputs);
     T sum = 0;
@@ -58,7 +58,7 @@ void Interpolate(const T* x, const CubicShape& s, T* y) {
 template <class T>
 void InterpolateBackward(const T* dy, const CubicShape& s, T* dx) {
   const int64_t in = s.In(), out = s.Out();
-  cuda::ForEach(s.volumes * in, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.volumes * in, [=] DYGRAPH_FN(int64_t i) {
     const int64_t x = i % s.w.in, y = i / s.w.in % s.h.in;
     const T* image = dy + i / in * out;
     const int64_t end_h = s.h.End(y), begin_w = s.w.Begin(x), end_w = s.w.End(x);

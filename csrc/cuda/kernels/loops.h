@@ -14,11 +14,11 @@ namespace dygraph::kernels {
 // f(i) for every i in [0, n), in any order.
 template <class F>
 void ForEach(int64_t n, F f, int64_t = 1) {
-  cuda::ForEach(n, f);
+  cuda::EachIndex(n, f);
 }
 template <class T, class F>
 void ForEachSimd(int64_t n, F f, int64_t = 1) {
-  cuda::ForEach(n, f);
+  cuda::EachIndex(n, f);
 }
 
 // The threads that share one row: the block. All of them must make the same calls in the same

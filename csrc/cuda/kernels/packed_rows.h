@@ -21,7 +21,7 @@ struct Steps {
 // f(row, j) for each j below width in each row.
 template <class V, class F>
 void EachInRows(int64_t rows, int64_t width, F f, int64_t) {
-  cuda::ForEach(rows * width, [=] DYGRAPH_FN(int64_t i) { f(i / width, i % width); });
+  cuda::EachIndex(rows * width, [=] DYGRAPH_FN(int64_t i) { f(i / width, i % width); });
 }
 
 }  // namespace dygraph::kernels

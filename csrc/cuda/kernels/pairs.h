@@ -11,7 +11,7 @@ namespace dygraph::kernels {
 template <class F>
 void ForEachPair(int64_t rows, int64_t n, F f, int64_t = 1) {
   const detail::Divisor by(n);
-  cuda::ForEach(rows * n, [=] DYGRAPH_FN(int64_t at) {
+  cuda::EachIndex(rows * n, [=] DYGRAPH_FN(int64_t at) {
     const int64_t r = by.Quotient(at);
     f(r, at - r * by.by);
   });

@@ -125,7 +125,7 @@ class Philox {
   }
 
   void Tell(int64_t* seed_and_stream) const {
-    cuda::ForEach(1, detail::StoreSource{source_, seed_and_stream});
+    cuda::EachIndex(1, detail::StoreSource{source_, seed_and_stream});
   }
 
   void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {
@@ -143,7 +143,7 @@ class Philox {
   template <class T>
   void Normal(T* out, int64_t n, int64_t first = 0) const {
     using Bits = detail::BitsOf<T>;
-    cuda::ForEach(Blocks<Bits>(n, first), detail::EachNormal<T>{source_, first, n, out});
+    cuda::EachIndex(Blocks<Bits>(n, first), detail::EachNormal<T>{source_, first, n, out});
   }
   template <class Bits, class F>
   void EachRaw(int64_t n, F f) const {
@@ -173,7 +173,7 @@ class Philox {
   }
   template <class Bits, class F>
   void Each(int64_t n, int64_t first, F f) const {
-    cuda::ForEach(Blocks<Bits>(n, first), detail::EachBits<Bits, F>{source_, first, n, f});
+    cuda::EachIndex(Blocks<Bits>(n, first), detail::EachBits<Bits, F>{source_, first, n, f});
   }
 
   detail::RandomSource source_;

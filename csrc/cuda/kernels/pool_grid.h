@@ -94,7 +94,7 @@ DYGRAPH_INLINE bool Covers(const PoolSpan& span, int64_t p) {
 // 0 and -1 where a window is empty.
 template <class T>
 void PoolMax(const T* x, const PoolGrid& g, T* y, int32_t* at) {
-  cuda::ForEach(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place o = g.out.Of(i);
     Wide<T> best = 0;
     int64_t found = -1;
@@ -113,7 +113,7 @@ void PoolMax(const T* x, const PoolGrid& g, T* y, int32_t* at) {
 // Each dy at its pixel, where that lies in its window.
 template <class T, class At>
 void PoolScatter(const T* dy, const At& at, const PoolGrid& g, T* dx) {
-  cuda::ForEach(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place p = g.in.Of(i);
     const int64_t pixel = g.in.Pixel(p.z, p.y, p.x);
     Wide<T> sum = 0;
@@ -126,7 +126,7 @@ void PoolScatter(const T* dy, const At& at, const PoolGrid& g, T* dx) {
 
 template <class T, class At>
 void PoolGather(const T* x, const At& at, const PoolGrid& g, T* y) {
-  cuda::ForEach(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
     const int64_t pixel = at[i];
     y[i] = pixel >= 0 ? x[g.in.Element(g.out.Of(i), pixel)] : T(0);
   });
@@ -152,7 +152,7 @@ void PoolAverage(const T* x, const PoolGrid& g, T* y) {
       team.Once([=] { y[i] = static_cast<T>(sum / static_cast<double>(g.SizeOf(o))); });
     });
   }
-  cuda::ForEach(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place o = g.out.Of(i);
     double sum = 0;
     g.EachOf(o, [&](int64_t pixel) { sum += static_cast<double>(x[g.in.Element(o, pixel)]); });
@@ -162,7 +162,7 @@ void PoolAverage(const T* x, const PoolGrid& g, T* y) {
 
 template <class T>
 void PoolSpread(const T* dy, const PoolGrid& g, T* dx) {
-  cuda::ForEach(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.in.Size(), [=] DYGRAPH_FN(int64_t i) {
     const PoolOrder::Place p = g.in.Of(i);
     Wide<T> sum = 0;
     g.EachAround(p, [&](int64_t o, const PoolSpan& z, const PoolSpan& y, const PoolSpan& x) {

@@ -28,7 +28,7 @@ template <class T>
 void ScatterVolume(const T* dy, const Positions& at, const PoolVolume& s, T* dx) {
   const detail::PoolGrid g(s);
   detail::PoolScatter(dy, at, g, dx);
-  cuda::ForEach(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(g.out.Size(), [=] DYGRAPH_FN(int64_t i) {
     const int64_t pixel = at[i];
     if (pixel < 0) return;
     const detail::PoolOrder::Place o = g.out.Of(i);

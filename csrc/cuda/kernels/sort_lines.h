@@ -159,7 +159,7 @@ void SortLines(int64_t lines, int64_t n, F key, K* keys, uint32_t* at) {
   K *from = passes % 2 ? key_room.data() : keys, *to = passes % 2 ? keys : key_room.data();
   uint32_t *places = passes % 2 ? place_room.data() : at,
            *to_places = passes % 2 ? at : place_room.data();
-  cuda::ForEach(total, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(total, [=] DYGRAPH_FN(int64_t i) {
     from[i] = key(i / n, i % n);
     places[i] = static_cast<uint32_t>(i);
   });
@@ -182,7 +182,7 @@ void SortLines(int64_t lines, int64_t n, F key, K* keys, uint32_t* at) {
     std::swap(places, to_places);
   }
   if (lines == 1) return;
-  cuda::ForEach(total, [=] DYGRAPH_FN(int64_t i) { at[i] -= static_cast<uint32_t>(i / n * n); });
+  cuda::EachIndex(total, [=] DYGRAPH_FN(int64_t i) { at[i] -= static_cast<uint32_t>(i / n * n); });
 }
 
 // The first i in [0, n) whose key is not less, or with kAbove greater, than `key`; n for none.

@@ -57,7 +57,7 @@ void ForEachTouched(const int64_t* rows, int64_t count, int64_t width, F f) {
   if (count == 0 || width == 0) return;
   const GroupedRows grouped(rows, count);
   const RowGroups groups = grouped.groups();
-  cuda::ForEach(grouped.count() * width, [=] DYGRAPH_FN(int64_t at) {
+  cuda::EachIndex(grouped.count() * width, [=] DYGRAPH_FN(int64_t at) {
     const int64_t g = at / width, k = at % width;
     for (int64_t i = groups.begin[g]; i < groups.begin[g + 1]; ++i)
       f(groups.name[g], groups.order[i], k);

@@ -22,7 +22,7 @@ DYGRAPH_INLINE void KeepMost(int* to, int v) {
 // last[place] = the largest of the numbers that name it.
 inline void FindLast(const Positions& at, int64_t channels, int64_t in, int64_t size, int* last) {
   Fill(last, channels * size, -1);
-  cuda::ForEach(channels * in, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(channels * in, [=] DYGRAPH_FN(int64_t i) {
     KeepMost(&last[i / in * size + at[i]], static_cast<int>(i % in));
   });
 }
@@ -33,7 +33,7 @@ void Unpool(const T* x, const Positions& at, int64_t channels, int64_t in, int64
   cuda::Workspace<int> room(channels * size);
   int* last = room.data();
   detail::FindLast(at, channels, in, size, last);
-  cuda::ForEach(channels * in, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(channels * in, [=] DYGRAPH_FN(int64_t i) {
     const int64_t place = i / in * size + at[i];
     if (last[place] == i % in) y[place] = x[i];
   });
@@ -45,7 +45,7 @@ void UnpoolBackward(const T* dy, const Positions& at, int64_t channels, int64_t 
   cuda::Workspace<int> room(channels * size);
   int* last = room.data();
   detail::FindLast(at, channels, in, size, last);
-  cuda::ForEach(channels * in, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(channels * in, [=] DYGRAPH_FN(int64_t i) {
     const int64_t place = i / in * size + at[i];
     dx[i] = last[place] == i % in ? dy[place] : T(0);
   });

@@ -25,7 +25,7 @@ namespace detail {
 template <class U>
 void CopyListed(const char* const* rows, int64_t count, int64_t width, void* to) {
   U* out = static_cast<U*>(to);
-  cuda::ForEach(count * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(count * width, [=] DYGRAPH_FN(int64_t i) {
     const U* from = reinterpret_cast<const U*>(rows[i / width]);
     out[i] = from ? from[i % width] : U(0);
   });

@@ -12,7 +12,7 @@ namespace dygraph::grid_sampling {
 
 template <int kAxes, class T>
 void Sample(const Sampler<kAxes>& s, const T* from, const T* grid, T* to) {
-  cuda::ForEach(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
     const int64_t n = i / s.points, p = i - n * s.points, size = s.size();
     const Spot<kAxes> spot = s.At(grid + i * kAxes);
     for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
@@ -31,7 +31,7 @@ void SampleBackward(const Sampler<kAxes>& s, const T* from, const T* grid, const
   const bool atomics = FLAGS_cuda_atomics;
   if (dx) kernels::Fill(dx, s.n * s.channels * s.size(), T(0));
   if (dx && !atomics) {
-    cuda::ForEach(s.n * s.channels, [=] DYGRAPH_FN(int64_t c) {
+    cuda::EachIndex(s.n * s.channels, [=] DYGRAPH_FN(int64_t c) {
       T* image = dx + c * s.size();
       for (int64_t p = 0; p < s.points; ++p) {
         const Spot<kAxes> spot = s.At(grid + (c / s.channels * s.points + p) * kAxes);
@@ -43,7 +43,7 @@ void SampleBackward(const Sampler<kAxes>& s, const T* from, const T* grid, const
     });
   }
   if (!dgrid && !atomics) return;
-  cuda::ForEach(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
     const int64_t n = i / s.points, p = i - n * s.points, size = s.size();
     const Spot<kAxes> spot = s.At(grid + i * kAxes);
     double along[kAxes] = {};

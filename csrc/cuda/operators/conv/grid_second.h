@@ -32,7 +32,7 @@ struct Along {
 
 template <int kAxes, class T>
 void SecondGradient(const Sampler<kAxes>& s, const SecondData<T>& t) {
-  cuda::ForEach(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(s.n * s.points, [=] DYGRAPH_FN(int64_t i) {
     const int64_t n = i / s.points, p = i - n * s.points, size = s.size();
     const Spot<kAxes> spot = s.At(t.grid + i * kAxes);
     const detail::Along<kAxes, T> u(t.u, i * kAxes);
@@ -55,7 +55,7 @@ void SecondGradient(const Sampler<kAxes>& s, const SecondData<T>& t) {
   });
   if (!t.to_x) return;
   kernels::Fill(t.to_x, s.n * s.channels * s.size(), T(0));
-  cuda::ForEach(s.n * s.channels, [=] DYGRAPH_FN(int64_t c) {
+  cuda::EachIndex(s.n * s.channels, [=] DYGRAPH_FN(int64_t c) {
     T* image = t.to_x + c * s.size();
     for (int64_t p = 0; p < s.points; ++p) {
       const int64_t point = (c / s.channels * s.points + p) * kAxes;

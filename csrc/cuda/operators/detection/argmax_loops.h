@@ -28,7 +28,7 @@ void SpreadTaken(const Taken& taken, const T* top, T* dx, int64_t n) {
                     taken.images.begin());
   kernels::Table<int64_t> table(first);
   const int64_t *begin = table.data(), *at = taken.at;
-  cuda::ForEach(n, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(n, [=] DYGRAPH_FN(int64_t i) {
     const int64_t pixel = i % plane, c = i / plane % channels, image = i / plane / channels;
     T sum = 0;
     for (int64_t r = begin[image]; r < begin[image + 1]; ++r) {
@@ -46,7 +46,7 @@ void PickTaken(const Taken& taken, const T* v, T* to) {
   kernels::Table<int64_t> table(taken.images);
   const int64_t channels = taken.channels, bins = taken.bins, plane = taken.plane;
   const int64_t *image = table.data(), *at = taken.at;
-  cuda::ForEach(taken.regions() * channels * bins, [=] DYGRAPH_FN(int64_t k) {
+  cuda::EachIndex(taken.regions() * channels * bins, [=] DYGRAPH_FN(int64_t k) {
     const int64_t c = k / bins % channels, r = k / bins / channels;
     const bool named = at[k] >= 0 && at[k] < plane;
     to[k] = named ? v[(image[r] * channels + c) * plane + at[k]] : T(0);

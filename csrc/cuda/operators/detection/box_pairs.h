@@ -9,7 +9,7 @@ namespace dygraph::boxes {
 
 template <class F>
 void ForEachPair(int64_t n, int64_t m, F f, int64_t) {
-  cuda::ForEach(n * m, [=] DYGRAPH_FN(int64_t k) { f(k / m, k % m); });
+  cuda::EachIndex(n * m, [=] DYGRAPH_FN(int64_t k) { f(k / m, k % m); });
 }
 
 }  // namespace dygraph::boxes

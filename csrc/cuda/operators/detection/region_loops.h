@@ -55,7 +55,7 @@ class RegionLoops {
     const detail::CutShape s = ShapeOf();
     const detail::AxisView<T> rows = rows_.View(), columns = columns_.View();
     const int64_t *image = images_.data(), bins = s.high * s.wide;
-    cuda::ForEach(cuts_.regions() * s.channels * bins, [=] DYGRAPH_FN(int64_t k) {
+    cuda::EachIndex(cuts_.regions() * s.channels * bins, [=] DYGRAPH_FN(int64_t k) {
       const int64_t bin = k % bins, c = k / bins % s.channels, r = k / bins / s.channels;
       const int64_t *y = rows.begin + r * s.high + bin / s.wide,
                     *across = columns.begin + r * s.wide + bin % s.wide;
@@ -93,7 +93,7 @@ class RegionLoops {
     const detail::Extent* extent = extent_table.data();
     const detail::AxisView<T> rows = rows_.View(), columns = columns_.View();
     const int64_t bins = s.high * s.wide;
-    cuda::ForEach(n, [=] DYGRAPH_FN(int64_t at) {
+    cuda::EachIndex(n, [=] DYGRAPH_FN(int64_t at) {
       const int64_t px = at % s.width, py = at % s.area / s.width;
       const int64_t plane = at / s.area % s.planes, image = at / s.area / s.planes;
       const int64_t c = s.by_position ? plane / bins : plane;

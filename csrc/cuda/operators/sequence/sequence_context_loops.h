@@ -16,7 +16,7 @@ void GatherContext(const Offsets& offsets, const ContextAttrs& a, const T* x, co
   const RowBounds* bounds = table.data();
   const int64_t length = a.contextLength, start = a.contextStart, up = a.up();
   if (!a.paddingTrainable) padding = nullptr;
-  cuda::ForEach(offsets.back() * length * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(offsets.back() * length * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t j = i % width, k = i / width % length, row = i / width / length;
     const RowBounds b = bounds[row];
     const int64_t from = row + start + k;
@@ -36,7 +36,7 @@ void SpreadContext(const Offsets& offsets, const ContextAttrs& a, const T* g, in
   if (x) {
     kernels::Table<RowBounds> table(BoundsOf(offsets));
     const RowBounds* bounds = table.data();
-    cuda::ForEach(rows * width, [=] DYGRAPH_FN(int64_t i) {
+    cuda::EachIndex(rows * width, [=] DYGRAPH_FN(int64_t i) {
       const int64_t j = i % width, from = i / width;
       const RowBounds b = bounds[from];
       T sum = 0;
@@ -50,7 +50,7 @@ void SpreadContext(const Offsets& offsets, const ContextAttrs& a, const T* g, in
   if (!padding) return;
   kernels::Table<int64_t> table(offsets);
   const int64_t *offset = table.data(), count = a.paddingTrainable ? Count(offsets) : 0;
-  cuda::ForEach(padding_rows * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(padding_rows * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t j = i % width, pad = i / width;
     T sum = 0;
     for (int64_t s = 0; s < count; ++s) {

@@ -51,7 +51,7 @@ template <class T>
 void SumRows(const std::vector<WeightedRows<T>>& parts, const T* x, int64_t width, T other, T* y) {
   kernels::Table<WeightedRows<T>> table(parts);
   const WeightedRows<T>* part = table.data();
-  cuda::ForEach(static_cast<int64_t>(parts.size()) * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(static_cast<int64_t>(parts.size()) * width, [=] DYGRAPH_FN(int64_t i) {
     const WeightedRows<T> p = part[i / width];
     const int64_t j = i % width;
     T sum = 0;
@@ -71,7 +71,7 @@ void SpreadRows(const std::vector<WeightedRows<T>>& parts, const T* g, int64_t w
   kernels::Table<WeightedRows<T>> table(parts);
   const int64_t* part_of = rows.data();
   const WeightedRows<T>* part = table.data();
-  cuda::ForEach(n * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(n * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t s = part_of[i / width];
     x[i] = s < 0 ? T(0) : part[s].weight * g[s * width + i % width];
   });
@@ -83,7 +83,7 @@ void PickRows(const Tensor& index, const Offsets& offsets, const T* x, int64_t w
   const int64_t* begin = table.data();
   const int32_t* from = index.data<int32_t>();
   const cuda::IndexGuard row({"sequence_pool", "MaxIndex"}, offsets.back());
-  cuda::ForEach(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t s = i / width;
     y[i] = begin[s] == begin[s + 1] ? T(0) : x[row(from[i]) * width + i % width];
   });
@@ -96,7 +96,7 @@ void PutPicked(const Tensor& index, const Offsets& offsets, const T* g, int64_t 
   const int64_t* begin = table.data();
   const int32_t* from = index.data<int32_t>();
   const cuda::IndexGuard row({"sequence_pool", "MaxIndex"}, offsets.back());
-  cuda::ForEach(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(Count(offsets) * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t s = i / width;
     if (begin[s] < begin[s + 1]) x[row(from[i]) * width + i % width] = g[i];
   });
@@ -107,7 +107,7 @@ void PadRows(const Offsets& offsets, const T* x, int64_t width, int64_t longest,
              bool one, T* y) {
   kernels::Table<int64_t> table(offsets);
   const int64_t* begin = table.data();
-  cuda::ForEach(Count(offsets) * longest * width, [=] DYGRAPH_FN(int64_t i) {
+  cuda::EachIndex(Count(offsets) * longest * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t j = i % width, row = i / width, s = row / longest, at = begin[s] + row % longest;
     y[i] = at < begin[s + 1] ? x[at * width + j] : pad[one ? 0 : j];
   });
