@@ -4,20 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "kernels/dual.h"
+#include "kernels/packed_steps.h"
 #include "kernels/parallel.h"
 
 namespace dygraph::kernels {
-
-struct Steps {
-  std::vector<int64_t> begin{0};  // packed row each step begins at, then the number of rows
-  int64_t batch = 0;              // sequences, also those without rows
-  int64_t count() const { return static_cast<int64_t>(begin.size()) - 1; }
-  int64_t rows() const { return begin.back(); }
-  int64_t alive(int64_t step) const { return begin[step + 1] - begin[step]; }
-};
 
 // f(row) for each row, in one compiled loop per instruction set; `width` weighs the work.
 template <class V, class F>
@@ -36,20 +28,6 @@ void EachInRows(int64_t rows, int64_t width, F f, int64_t cost) {
     DYGRAPH_IVDEP
     for (int64_t j = 0; j < width; ++j) f(r, j);
   });
-}
-
-// x of the step before, or the first state.
-template <class V>
-const V* Before(const Steps& steps, const V* first, const V* x, int64_t width, int64_t step) {
-  return step == 0 ? first : x + steps.begin[step - 1] * width;
-}
-
-// to [columns, rows] = x [rows, columns] transposed
-template <class V>
-void TransposeInto(const V* x, int64_t rows, int64_t columns, V* to) {
-  for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[j * rows + i] = x[i * columns + j];
-  }
 }
 
 // to[row] = x of the same sequence one step before; first[sequence] before the first, null: zeros.

@@ -8,10 +8,7 @@ using recurrent_steps::Activate;
 using recurrent_steps::AddColumns;
 using recurrent_steps::OrZeros;
 using recurrent_steps::Share;
-using recurrent_steps::SigmoidSlope;
-using recurrent_steps::Slope;
 using recurrent_steps::StepProduct;
-using recurrent_steps::TanhSlope;
 
 namespace {
 
@@ -67,6 +64,25 @@ void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const V* a, int6
 }
 
 template <class V>
+void PeepholeSums(const Steps& steps, int64_t hidden, const V* c0, const V* c, const V* d_gates,
+                  GatePlaces places, V* to) {
+  const int64_t H = hidden, in = places.input * H, fo = places.forget * H, ou = places.output * H;
+  OrZeros<V> first(c0, steps.batch * H);
+  std::fill(to, to + 3 * H, V(0));
+  for (int64_t t = steps.count() - 1; t >= 0; --t) {
+    const V *before = Before(steps, first.get(), c, H, t), *now = c + steps.begin[t] * H;
+    const V* d = d_gates + steps.begin[t] * 4 * H;
+    for (int64_t r = 0; r < steps.alive(t); ++r, before += H, now += H, d += 4 * H) {
+      for (int64_t j = 0; j < H; ++j) {
+        to[j] += d[in + j] * before[j];
+        to[H + j] += d[fo + j] * before[j];
+        to[2 * H + j] += d[ou + j] * now[j];
+      }
+    }
+  }
+}
+
+template <class V>
 bool Usual(const Lstm<V>& cell) {
   return cell.gate_act == Act::kSigmoid && cell.candidate_act == Act::kTanh &&
          cell.cell_act == Act::kTanh;
@@ -102,17 +118,17 @@ void Lstm<V>::Cells(int64_t n, int64_t begin, int64_t end, const V* add, const V
       DYGRAPH_IVDEP
       for (int64_t j = begin; j < end; ++j) {
         const int64_t k = r * H + j;
-        V i = Sigmoid(row[in + j] + add[in + j]), f = Sigmoid(row[fo + j] + add[fo + j]);
-        V g = Tanh(row[ca + j] + add[ca + j]), o = Sigmoid(row[ou + j] + add[ou + j]);
-        V now = f * c_before[k] + i * g;
-        V y = Tanh(now);
-        row[in + j] = i;
-        row[fo + j] = f;
-        row[ca + j] = g;
-        row[ou + j] = o;
-        c_now[k] = now;
-        cell_now[k] = y;
-        h_now[k] = o * y;
+        const LstmUnit<V> u =
+            LstmStep(row[in + j] + add[in + j], row[fo + j] + add[fo + j],
+                     row[ca + j] + add[ca + j], row[ou + j] + add[ou + j], c_before[k],
+                     NoPeepholes(), SigmoidAct(), TanhAct(), TanhAct());
+        row[in + j] = u.i;
+        row[fo + j] = u.f;
+        row[ca + j] = u.g;
+        row[ou + j] = u.o;
+        c_now[k] = u.c;
+        cell_now[k] = u.y;
+        h_now[k] = u.o * u.y;
       }
     });
   }
@@ -178,37 +194,33 @@ void Lstm<V>::Backward(StepWeight<V> weight, const V* d_h, const V* d_c, V* d_ga
         product.Multiply(steps.alive(t + 1), d_gates + behind * G, G, share, false, d_h0, H);
       AddColumns(n, share, H, up_h, d_h0);
       AddColumns(n, share, H, up_c, d_c0);
-      auto cells = [=](auto with_peepholes, auto gate_slope, auto candidate_slope,
-                       auto cell_slope) {
+      auto cells = [=](auto peepholes_of, auto gate_slope, auto candidate_slope, auto cell_slope) {
         EachRow<V>(n, 16 * (end - begin), [=](int64_t r) {
           const V *row = a + r * G, *h_row = d_h0 + r * H, *c_row = c_before + r * H;
           const V* y_row = cell_now + r * H;
-          V *d = to + r * G, *dc_row = d_c0 + r * H;
+          V *d_row = to + r * G, *dc_row = d_c0 + r * H;
           DYGRAPH_IVDEP
           for (int64_t j = begin; j < end; ++j) {
-            V dh = h_row[j], dc = dc_row[j];
-            V i = row[in + j], f = row[fo + j], g = row[ca + j], o = row[ou + j], y = y_row[j];
-            V d_o = dh * y * gate_slope(o);
-            dc += dh * o * cell_slope(y);
-            if constexpr (decltype(with_peepholes)::value) dc += d_o * peep[2 * H + j];
-            V d_i = dc * g * gate_slope(i), d_f = dc * c_row[j] * gate_slope(f);
-            d[in + j] = d_i;
-            d[fo + j] = d_f;
-            d[ca + j] = dc * i * candidate_slope(g);
-            d[ou + j] = d_o;
-            V back = dc * f;
-            if constexpr (decltype(with_peepholes)::value)
-              back += d_i * peep[j] + d_f * peep[H + j];
-            dc_row[j] = back;
+            const LstmUnit<V> unit{row[in + j], row[fo + j], row[ca + j],
+                                   row[ou + j], V(),         y_row[j]};
+            const LstmGradient<V> d = LstmBack(unit, c_row[j], h_row[j], dc_row[j], peepholes_of(j),
+                                               gate_slope, candidate_slope, cell_slope);
+            d_row[in + j] = d.i;
+            d_row[fo + j] = d.f;
+            d_row[ca + j] = d.g;
+            d_row[ou + j] = d.o;
+            dc_row[j] = d.c_before;
           }
         });
       };
+      auto none = [](int64_t) { return NoPeepholes(); };
       if (usual && !peep) {
-        cells(std::false_type(), SigmoidSlope(), TanhSlope(), TanhSlope());
+        cells(none, SigmoidSlope(), TanhSlope(), TanhSlope());
       } else if (peep) {
-        cells(std::true_type(), gate_slope, candidate_slope, cell_slope);
+        cells([=](int64_t j) { return Peepholes<V>{peep[j], peep[H + j], peep[2 * H + j]}; },
+              gate_slope, candidate_slope, cell_slope);
       } else {
-        cells(std::false_type(), gate_slope, candidate_slope, cell_slope);
+        cells(none, gate_slope, candidate_slope, cell_slope);
       }
       for (int64_t r = 0; d_peephole && r < n; ++r) {
         for (int64_t j = begin; j < end; ++j) {
@@ -279,23 +291,16 @@ void SimpleRnn<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V* d
   });
 }
 
-template void Product<float>(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
-                             const float*, int64_t, bool, float*, int64_t);
-template void Product<double>(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
-                              const double*, int64_t, bool, double*, int64_t);
-template void Product<Dual<float>>(bool, bool, int64_t, int64_t, int64_t, const Dual<float>*,
-                                   int64_t, const Dual<float>*, int64_t, bool, Dual<float>*,
-                                   int64_t);
-template void Product<Dual<double>>(bool, bool, int64_t, int64_t, int64_t, const Dual<double>*,
-                                    int64_t, const Dual<double>*, int64_t, bool, Dual<double>*,
-                                    int64_t);
-template struct Lstm<float>;
-template struct Lstm<double>;
-template struct Lstm<Dual<float>>;
-template struct Lstm<Dual<double>>;
-template struct SimpleRnn<float>;
-template struct SimpleRnn<double>;
-template struct SimpleRnn<Dual<float>>;
-template struct SimpleRnn<Dual<double>>;
+#define FOR_NUMBERS(V)                                                                             \
+  template void Product(bool, bool, int64_t, int64_t, int64_t, const V*, int64_t, const V*,        \
+                        int64_t, bool, V*, int64_t);                                               \
+  template void PeepholeSums(const Steps&, int64_t, const V*, const V*, const V*, GatePlaces, V*); \
+  template struct Lstm<V>;                                                                         \
+  template struct SimpleRnn<V>
+FOR_NUMBERS(float);
+FOR_NUMBERS(double);
+FOR_NUMBERS(Dual<float>);
+FOR_NUMBERS(Dual<double>);
+#undef FOR_NUMBERS
 
 }  // namespace dygraph::kernels

@@ -8,11 +8,9 @@
 #include <cstdint>
 
 #include "kernels/packed_rows.h"
+#include "kernels/recurrent_cells.h"
 
 namespace dygraph::kernels {
-
-// Fluid's numbers of activations.
-enum class Act : int32_t { kIdentity = 0, kSigmoid = 1, kTanh = 2, kRelu = 3 };
 
 // c [m, n] = (add ? c : 0) + op(a) op(b), as Gemm.
 template <class V>
@@ -25,6 +23,17 @@ struct StepWeight {
   const V* data = nullptr;
   bool transposed = false;
 };
+
+// Places of the gates i, f and o in a row of gates.
+struct GatePlaces {
+  int input, forget, output;
+};
+
+// to [3, hidden]: the gradients of an LSTM's peepholes, from those of its gates [rows, 4 hidden].
+// c0 [batch, hidden], null: zeros; c [rows, hidden].
+template <class V>
+void PeepholeSums(const Steps& steps, int64_t hidden, const V* c0, const V* c, const V* d_gates,
+                  GatePlaces places, V* to);
 
 // i = gate(a_i + p_i c'), f = gate(a_f + p_f c'), g = candidate(a_g), c = f c' + i g,
 // o = gate(a_o + p_o c), h = o cell(c), where

@@ -7,10 +7,7 @@ using recurrent_steps::Activate;
 using recurrent_steps::AddColumns;
 using recurrent_steps::OrZeros;
 using recurrent_steps::Share;
-using recurrent_steps::SigmoidSlope;
-using recurrent_steps::Slope;
 using recurrent_steps::StepProduct;
-using recurrent_steps::TanhSlope;
 
 template <class V>
 void Gru<V>::Forward(const V* weight) const {
@@ -41,9 +38,7 @@ void Gru<V>::Forward(const V* weight) const {
       EachRow<V>(n, 3 * share.width(), [=](int64_t r) {
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
-          V u = a[r * G + j], m = a[r * G + 2 * H + j], b = before[r * H + j];
-          V step = u * (m - b);
-          now[r * H + j] = swapped ? m - step : b + step;
+          now[r * H + j] = GruStep(a[r * G + j], a[r * G + 2 * H + j], before[r * H + j], swapped);
         }
       });
     });
@@ -77,13 +72,11 @@ void Gru<V>::Backward(const V* weight, const V* d_h, V* d_gates, V* d_h0) const 
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
           const int64_t k = r * H + j;
-          V dh = d_h0[k];
-          V u = row[j], m = row[2 * H + j];
-          V d_u = dh * (m - before[k]);
-          V keep = V(1) - u;
-          to[r * G + j] = (swapped ? V(0) - d_u : d_u) * gate_slope(u);
-          to[r * G + 2 * H + j] = dh * (swapped ? keep : u) * candidate_slope(m);
-          d_h0[k] = dh * (swapped ? u : keep);
+          const GruGradient<V> d = GruBack(row[j], row[2 * H + j], before[k], d_h0[k], swapped,
+                                           gate_slope, candidate_slope);
+          to[r * G + j] = d.u;
+          to[r * G + 2 * H + j] = d.m;
+          d_h0[k] = d.before;
         }
       });
     });
@@ -129,15 +122,15 @@ void LateResetGru<V>::Forward(StepWeight<V> weight) const {
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
           const int64_t k = r * H + j;
-          V reset = Sigmoid(row[j] + b[j] + p[j]);
-          V z = Sigmoid(row[H + j] + b[H + j] + p[H + j]);
           V from = p[2 * H + j] + qb[j];
-          V m = Tanh(row[2 * H + j] + b[2 * H + j] + reset * from);
-          row[j] = reset;
-          row[H + j] = z;
-          row[2 * H + j] = m;
+          const LateResetUnit<V> unit =
+              LateResetStep(row[j] + b[j] + p[j], row[H + j] + b[H + j] + p[H + j],
+                            row[2 * H + j] + b[2 * H + j], from, before[k]);
+          row[j] = unit.r;
+          row[H + j] = unit.z;
+          row[2 * H + j] = unit.m;
           q_now[k] = from;
-          now[k] = m + z * (before[k] - m);
+          now[k] = unit.h;
         }
       });
     });
@@ -150,8 +143,6 @@ void LateResetGru<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V
   const int64_t H = hidden, G = 3 * H, last = steps.count() - 1;
   OrZeros<V> first(h0, steps.batch * H);
   StepProduct<V> product({weight.data, !weight.transposed}, 1, H, G);
-  const SigmoidSlope sigmoid_slope;
-  const TanhSlope tanh_slope;
   for (int64_t t = last; t >= 0; --t) {
     CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t], behind = steps.begin[t + 1];
@@ -168,18 +159,15 @@ void LateResetGru<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
           const int64_t k = r * H + j;
-          V dh = d_h0[k];
-          V reset = row[j], z = row[H + j], m = row[2 * H + j];
-          V d_m = dh * (V(1) - z) * tanh_slope(m);
-          V d_z = dh * (before[k] - m) * sigmoid_slope(z);
-          V d_r = d_m * q_now[k] * sigmoid_slope(reset);
-          to[r * G + j] = d_r;
-          to[r * G + H + j] = d_z;
-          to[r * G + 2 * H + j] = d_m;
-          to_hidden[r * G + j] = d_r;
-          to_hidden[r * G + H + j] = d_z;
-          to_hidden[r * G + 2 * H + j] = d_m * reset;
-          d_h0[k] = dh * z;
+          const LateResetGradient<V> d =
+              LateResetBack(row[j], row[H + j], row[2 * H + j], q_now[k], before[k], d_h0[k]);
+          to[r * G + j] = d.r;
+          to[r * G + H + j] = d.z;
+          to[r * G + 2 * H + j] = d.m;
+          to_hidden[r * G + j] = d.r;
+          to_hidden[r * G + H + j] = d.z;
+          to_hidden[r * G + 2 * H + j] = d.q;
+          d_h0[k] = d.before;
         }
       });
     });

@@ -33,37 +33,6 @@ void Activate(Act act, V* x, int64_t rows, int64_t width, int64_t stride) {
   }
 }
 
-// The derivative of an activation, of its result: a + b y + c y^2, or a step for relu.
-template <class T>
-struct Slope {
-  explicit Slope(Act act)
-      : a(act == Act::kSigmoid ? 0 : 1),
-        b(act == Act::kSigmoid ? 1 : 0),
-        c(act == Act::kSigmoid || act == Act::kTanh ? -1 : 0),
-        step(act == Act::kRelu) {}
-  template <class V>
-  DYGRAPH_INLINE V operator()(V y) const {
-    V smooth = V(a) + y * (V(b) + V(c) * y);
-    V kink = y > T(0) ? V(1) : V(0);
-    return step ? kink : smooth;
-  }
-  T a, b, c;
-  bool step;
-};
-
-struct SigmoidSlope {
-  template <class V>
-  DYGRAPH_INLINE V operator()(V y) const {
-    return y * (V(1) - y);
-  }
-};
-struct TanhSlope {
-  template <class V>
-  DYGRAPH_INLINE V operator()(V y) const {
-    return V(1) - y * y;
-  }
-};
-
 // A block of zeros where an array is not given.
 template <class V>
 class OrZeros {

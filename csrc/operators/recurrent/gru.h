@@ -19,49 +19,44 @@ struct GruTensors {
 
 template <class V>
 struct GruRun {
-  GruRun(const GruForm& form, Packing packed, const GruTensors& values, const GruTensors& along)
-      : packing(std::move(packed)),
+  GruRun(Place at, const GruForm& form, Packing packed, const GruTensors& values,
+         const GruTensors& along)
+      : place(at),
+        packing(std::move(packed)),
+        source(packing.source),
+        order(packing.order),
         d(values.weight->dim(0)),
-        weight(Read<V>(*values.weight, along.weight)),
+        weight(Read<V>(place, *values.weight, along.weight)),
+        h0(Packed<V>(place, values.h0, along.h0, order)),
         cell{packing.steps, d} {
-    if (values.bias) bias = Read<V>(*values.bias, along.bias);
-    if (values.h0) h0 = PackedRows(*values.h0, along.h0, packing.order);
+    if (values.bias) bias = Read<V>(place, *values.bias, along.bias);
     cell.gate_act = form.gate;
     cell.candidate_act = form.candidate;
     cell.original = form.original;
-    cell.h0 = OrNull(h0);
+    cell.h0 = h0.data();
   }
   int64_t rows() const { return packing.steps.rows(); }
-
-  static std::vector<V> PackedRows(const Tensor& x, const Tensor* along,
-                                   const std::vector<int64_t>& rows) {
-    using T = Real<V>;
-    int64_t width = x.dim(x.rank() - 1);
-    std::vector<V> v(rows.size() * width);
-    GatherRows<V>(x.data<T>(), along ? along->data<T>() : nullptr, rows, width, v.data());
-    return v;
-  }
 
   // Into cell.gates, cell.reset and cell.h.
   void Forward(const Tensor& input, const Tensor* along) {
     using T = Real<V>;
-    GatherRows<V>(input.data<T>(), along ? along->data<T>() : nullptr, packing.source, 3 * d,
-                  cell.gates);
-    if (!bias.empty()) kernels::AddToRows(cell.gates, rows(), 3 * d, 3 * d, bias.data());
+    GatherRows<V>(input.data<T>(), along ? along->data<T>() : nullptr, source, 3 * d, cell.gates);
+    if (bias.data()) kernels::AddToRows(cell.gates, rows(), 3 * d, 3 * d, bias.data());
     cell.Forward(weight.data());
   }
 
   struct Gradients {
-    std::vector<V> gates, h0, weight, bias;
+    Numbers<V> gates, h0, weight, bias;
   };
-  Gradients Backward(const std::vector<V>& d_hidden) const {
-    Gradients g;
-    g.gates.resize(rows() * 3 * d);
-    g.h0.assign(packing.steps.batch * d, V(0));
-    g.weight.resize(3 * d * d);
-    g.bias.resize(3 * d);
-    cell.Backward(weight.data(), OrNull(d_hidden), g.gates.data(), g.h0.data());
-    std::vector<V> before(rows() * d);
+  // From the gradient of the hidden states.
+  Gradients Backward(const Tensor& d_hidden) const {
+    Gradients g{{place, rows() * 3 * d},
+                Zeros<V>(place, packing.steps.batch * d),
+                {place, 3 * d * d},
+                {place, 3 * d}};
+    cell.Backward(weight.data(), Packed<V>(place, &d_hidden, nullptr, source).data(),
+                  g.gates.data(), g.h0.data());
+    Numbers<V> before(place, rows() * d);
     kernels::PreviousRows(packing.steps, cell.h0, cell.h, d, before.data());
     kernels::Product(true, false, d, 2 * d, rows(), before.data(), d, g.gates.data(), 3 * d, false,
                      g.weight.data(), 2 * d);
@@ -74,17 +69,18 @@ struct GruRun {
   void WriteGradients(const Gradients& g, Tensor* input, Tensor* first, Tensor* to_weight,
                       Tensor* to_bias, bool derivatives) const {
     using T = Real<V>;
-    if (input)
-      ScatterRows(g.gates.data(), packing.source, 3 * d, input->mutable_data<T>(), derivatives);
-    if (first) ScatterRows(g.h0.data(), packing.order, d, first->mutable_data<T>(), derivatives);
+    if (input) ScatterRows(g.gates.data(), source, 3 * d, input->mutable_data<T>(), derivatives);
+    if (first) ScatterRows(g.h0.data(), order, d, first->mutable_data<T>(), derivatives);
     if (to_weight)
       Write(g.weight.data(), to_weight->numel(), to_weight->mutable_data<T>(), derivatives);
     if (to_bias) Write(g.bias.data(), to_bias->numel(), to_bias->mutable_data<T>(), derivatives);
   }
 
+  Place place;
   Packing packing;
+  RowTable source, order;
   int64_t d;
-  std::vector<V> weight, bias, h0;
+  Numbers<V> weight, bias, h0;
   kernels::Gru<V> cell;
 };
 
@@ -92,12 +88,14 @@ struct GruRun {
 template <class V>
 struct GruBuffers {
   explicit GruBuffers(GruRun<V>* run)
-      : gates(run->rows() * 3 * run->d), reset(run->rows() * run->d), h(reset) {
+      : gates(run->place, run->rows() * 3 * run->d),
+        reset(run->place, run->rows() * run->d),
+        h(run->place, run->rows() * run->d) {
     run->cell.gates = gates.data();
     run->cell.reset = reset.data();
     run->cell.h = h.data();
   }
-  std::vector<V> gates, reset, h;
+  Numbers<V> gates, reset, h;
 };
 
 // Everything of gru and gru_unit but names, attributes and packing, which `Spec` gives: slots
@@ -120,14 +118,14 @@ struct GruOps {
   struct Forward {
     static void Compute(KernelContext& ctx) {
       GruTensors in = Inputs(ctx, 0);
-      GruRun<T> run(Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()), in, {});
+      GruRun<T> run(ctx.place(), Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()), in, {});
       Tensor& hidden = ctx.Out(Spec::kHidden);
-      std::vector<T> h(hidden.numel());
+      Numbers<T> h(run.place, hidden.numel());
       run.cell.gates = ctx.Out(Spec::kGate).template mutable_data<T>();
       run.cell.reset = ctx.Out(Spec::kReset).template mutable_data<T>();
       run.cell.h = h.data();
       run.Forward(*in.input, nullptr);
-      ScatterRows(h.data(), run.packing.source, run.d, hidden.mutable_data<T>());
+      ScatterRows(h.data(), run.source, run.d, hidden.mutable_data<T>());
       if (Spec::kBatchHidden < 0) return;  // one step, whose states are no sequences
       Write(h.data(), hidden.numel(), ctx.Out(Spec::kBatchHidden).template mutable_data<T>());
       if (in.input->lod()) hidden.SetLoD(in.input->lod_ref());
@@ -144,13 +142,13 @@ struct GruOps {
   template <class T>
   struct Backward {
     static void Compute(KernelContext& ctx) {
-      GruRun<T> run(Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()), Inputs(ctx, 0), {});
-      const std::vector<int64_t>& rows = run.packing.source;
-      std::vector<T> h = Packed<T>(ctx, kHiddenIn, -1, rows);
+      GruRun<T> run(ctx.place(), Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()),
+                    Inputs(ctx, 0), {});
+      Numbers<T> h = Packed<T>(run.place, &ctx.In(kHiddenIn), nullptr, run.source);
       run.cell.gates = const_cast<T*>(ctx.In(kGateIn).template data<T>());
       run.cell.reset = const_cast<T*>(ctx.In(kResetIn).template data<T>());
       run.cell.h = h.data();
-      WriteAll(ctx, run, run.Backward(Packed<T>(ctx, kHiddenGrad, -1, rows)), false);
+      WriteAll(ctx, run, run.Backward(ctx.In(kHiddenGrad)), false);
     }
   };
 
@@ -160,13 +158,12 @@ struct GruOps {
     static void Compute(KernelContext& ctx) {
       using V = Dual<T>;
       GruTensors in = Inputs(ctx, 0), along = Inputs(ctx, kAlong);
-      GruRun<V> run(Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()), in, along);
+      GruRun<V> run(ctx.place(), Spec::Form(ctx.call().attrs), Spec::Pack(ctx.call()), in, along);
       GruBuffers<V> buffers(&run);
       run.Forward(*in.input, along.input);
-      const std::vector<int64_t>& rows = run.packing.source;
-      WriteAll(ctx, run, run.Backward(Packed<V>(ctx, kAgainGrad, -1, rows)), true);
+      WriteAll(ctx, run, run.Backward(ctx.In(kAgainGrad)), true);
       if (Tensor* out = ctx.OutOrNull(kAgainGrad))
-        ScatterRows(buffers.h.data(), rows, run.d, out->template mutable_data<T>(), true);
+        ScatterRows(buffers.h.data(), run.source, run.d, out->template mutable_data<T>(), true);
     }
   };
 

@@ -88,11 +88,11 @@ using GruGradGradKernel = Ops::Again<T>;
 using GruThird = Ops::Third;
 
 REGISTER_OPERATOR(gru, DefineGru);
-REGISTER_CPU_KERNEL(gru, GruKernel, float, double);
+REGISTER_KERNELS(gru, GruKernel, float, double);
 REGISTER_OPERATOR(gru_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(gru_grad, GruGradKernel, float, double);
+REGISTER_KERNELS(gru_grad, GruGradKernel, float, double);
 REGISTER_OPERATOR(gru_grad_grad, Ops::DefineGradGrad);
-REGISTER_CPU_KERNEL(gru_grad_grad, GruGradGradKernel, float, double);
+REGISTER_KERNELS(gru_grad_grad, GruGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(gru_grad_grad, GruThird);
 
 }  // namespace

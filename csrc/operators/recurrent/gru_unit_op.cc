@@ -83,11 +83,11 @@ using GruUnitGradGradKernel = Ops::Again<T>;
 using GruUnitThird = Ops::Third;
 
 REGISTER_OPERATOR(gru_unit, DefineGruUnit);
-REGISTER_CPU_KERNEL(gru_unit, GruUnitKernel, float, double);
+REGISTER_KERNELS(gru_unit, GruUnitKernel, float, double);
 REGISTER_OPERATOR(gru_unit_grad, Ops::DefineGrad);
-REGISTER_CPU_KERNEL(gru_unit_grad, GruUnitGradKernel, float, double);
+REGISTER_KERNELS(gru_unit_grad, GruUnitGradKernel, float, double);
 REGISTER_OPERATOR(gru_unit_grad_grad, Ops::DefineGradGrad);
-REGISTER_CPU_KERNEL(gru_unit_grad_grad, GruUnitGradGradKernel, float, double);
+REGISTER_KERNELS(gru_unit_grad_grad, GruUnitGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(gru_unit_grad_grad, GruUnitThird);
 
 }  // namespace

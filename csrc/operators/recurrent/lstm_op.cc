@@ -82,6 +82,9 @@ struct Run {
       : attrs(ctx.attrs<LstmAttrs>()),
         d(input.dim(1) / 4),
         packing(PackLoD(sequence::LastLevel(input, "Input"), attrs.is_reverse)),
+        source(packing.source),
+        order(packing.order),
+        place(ctx.place()),
         cell{packing.steps, d} {
     cell.candidate = 0;
     cell.input = 1;
@@ -96,37 +99,39 @@ struct Run {
   // `along`: the slot with the direction of Input, those of H0, C0, Weight and Bias follow; or -1.
   void ReadInputs(const KernelContext& ctx, int along) {
     auto at = [&](int slot) { return along < 0 ? nullptr : ctx.InOrNull(along + slot); };
-    weight = Read<V>(ctx.In(kWeight), at(kWeight));
-    bias = Read<V>(ctx.In(kBias), at(kBias));
-    h0 = Packed<V>(ctx, kH0, along < 0 ? -1 : along + kH0, packing.order);
-    c0 = Packed<V>(ctx, kC0, along < 0 ? -1 : along + kC0, packing.order);
-    cell.h0 = OrNull(h0);
-    cell.c0 = OrNull(c0);
+    weight = Read<V>(place, ctx.In(kWeight), at(kWeight));
+    bias = Read<V>(place, ctx.In(kBias), at(kBias));
+    h0 = Packed<V>(place, ctx.InOrNull(kH0), at(kH0), order);
+    c0 = Packed<V>(place, ctx.InOrNull(kC0), at(kC0), order);
+    cell.h0 = h0.data();
+    cell.c0 = c0.data();
     if (attrs.use_peepholes) cell.peephole = bias.data() + 4 * d;
   }
 
   void Forward(const KernelContext& ctx, int along) {
     using T = Real<V>;
     const Tensor* direction = along < 0 ? nullptr : ctx.InOrNull(along + kInput);
-    GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr,
-                  packing.source, 4 * d, cell.gates);
+    GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr, source,
+                  4 * d, cell.gates);
     cell.bias = bias.data();
     cell.Forward({weight.data(), false});
   }
 
   struct Gradients {
-    std::vector<V> gates, h0, c0, weight, bias;
+    Numbers<V> gates, h0, c0, weight, bias;
   };
-  Gradients Backward(const std::vector<V>& d_hidden, const std::vector<V>& d_cell) const {
-    Gradients g;
+  // From the gradients of hidden states and cells in two slots.
+  Gradients Backward(const KernelContext& ctx, int d_hidden, int d_cell) const {
     int64_t n = packing.steps.batch;
-    g.gates.resize(rows() * 4 * d);
-    g.h0.assign(n * d, V(0));
-    g.c0.assign(n * d, V(0));
-    g.weight.resize(4 * d * d);
-    g.bias.assign(bias.size(), V(0));
-    std::vector<V> before(rows() * d);
-    cell.Backward({weight.data(), false}, OrNull(d_hidden), OrNull(d_cell), g.gates.data(),
+    Gradients g{{place, rows() * 4 * d},
+                Zeros<V>(place, n * d),
+                Zeros<V>(place, n * d),
+                {place, 4 * d * d},
+                {place, bias.size()}};
+    Numbers<V> before(place, rows() * d);
+    cell.Backward({weight.data(), false},
+                  Packed<V>(place, ctx.InOrNull(d_hidden), nullptr, source).data(),
+                  Packed<V>(place, ctx.InOrNull(d_cell), nullptr, source).data(), g.gates.data(),
                   g.h0.data(), g.c0.data(), attrs.use_peepholes ? g.bias.data() + 4 * d : nullptr);
     kernels::PreviousRows(packing.steps, cell.h0, cell.h, d, before.data());
     kernels::Product(true, false, d, 4 * d, rows(), before.data(), d, g.gates.data(), 4 * d, false,
@@ -138,16 +143,15 @@ struct Run {
   // To the outputs Input, H0, C0, Weight, Bias from slot `first` on.
   void WriteGradients(KernelContext& ctx, const Gradients& g, bool derivatives) const {
     using T = Real<V>;
-    auto scatter = [&](int slot, const std::vector<V>& v, const std::vector<int64_t>& to,
-                       int64_t width) {
+    auto scatter = [&](int slot, const Numbers<V>& v, const RowTable& to, int64_t width) {
       if (Tensor* out = ctx.OutOrNull(slot))
         ScatterRows(v.data(), to, width, out->mutable_data<T>(), derivatives);
     };
-    scatter(kInput, g.gates, packing.source, 4 * d);
-    scatter(kH0, g.h0, packing.order, d);
-    scatter(kC0, g.c0, packing.order, d);
+    scatter(kInput, g.gates, source, 4 * d);
+    scatter(kH0, g.h0, order, d);
+    scatter(kC0, g.c0, order, d);
     for (int slot : {kWeight, kBias}) {
-      const std::vector<V>& v = slot == kWeight ? g.weight : g.bias;
+      const Numbers<V>& v = slot == kWeight ? g.weight : g.bias;
       if (Tensor* out = ctx.OutOrNull(slot))
         Write(v.data(), out->numel(), out->mutable_data<T>(), derivatives);
     }
@@ -156,8 +160,10 @@ struct Run {
   const LstmAttrs& attrs;
   int64_t d;
   Packing packing;
+  RowTable source, order;
+  Place place;
   kernels::Lstm<V> cell;
-  std::vector<V> weight, bias, h0, c0;
+  Numbers<V> weight, bias, h0, c0;
 };
 
 template <class T>
@@ -167,14 +173,14 @@ struct LstmKernel {
     Run<T> run(ctx, input);
     run.ReadInputs(ctx, -1);
     Tensor &hidden = ctx.Out(kHidden), &cell = ctx.Out(kCell);
-    std::vector<T> h(hidden.numel()), c(cell.numel());
+    Numbers<T> h(run.place, hidden.numel()), c(run.place, cell.numel());
     run.cell.gates = ctx.Out(kBatchGate).template mutable_data<T>();
     run.cell.cell = ctx.Out(kBatchCellPreAct).template mutable_data<T>();
     run.cell.h = h.data();
     run.cell.c = c.data();
     run.Forward(ctx, -1);
-    ScatterRows(h.data(), run.packing.source, run.d, hidden.mutable_data<T>());
-    ScatterRows(c.data(), run.packing.source, run.d, cell.mutable_data<T>());
+    ScatterRows(h.data(), run.source, run.d, hidden.mutable_data<T>());
+    ScatterRows(c.data(), run.source, run.d, cell.mutable_data<T>());
     hidden.SetLoD(input.lod_ref());
     cell.SetLoD(input.lod_ref());
   }
@@ -220,16 +226,13 @@ struct LstmGradKernel {
   static void Compute(KernelContext& ctx) {
     Run<T> run(ctx, ctx.In(kInput));
     run.ReadInputs(ctx, -1);
-    const std::vector<int64_t>& rows = run.packing.source;
-    std::vector<T> h = Packed<T>(ctx, kHidden, -1, rows), c = Packed<T>(ctx, kCell, -1, rows);
+    Numbers<T> h = Packed<T>(run.place, &ctx.In(kHidden), nullptr, run.source),
+               c = Packed<T>(run.place, &ctx.In(kCell), nullptr, run.source);
     run.cell.gates = const_cast<T*>(ctx.In(kBatchGate).template data<T>());
     run.cell.cell = const_cast<T*>(ctx.In(kBatchCellPreAct).template data<T>());
     run.cell.h = h.data();
     run.cell.c = c.data();
-    run.WriteGradients(
-        ctx,
-        run.Backward(Packed<T>(ctx, kHiddenGrad, -1, rows), Packed<T>(ctx, kCellGrad, -1, rows)),
-        false);
+    run.WriteGradients(ctx, run.Backward(ctx, kHiddenGrad, kCellGrad), false);
   }
 };
 }  // namespace grad
@@ -311,32 +314,30 @@ struct LstmGradGradKernel {
     using V = Dual<T>;
     Run<V> run(ctx, ctx.In(kInput));
     run.ReadInputs(ctx, kAlong);
-    const std::vector<int64_t>& rows = run.packing.source;
-    std::vector<V> gates(run.rows() * 4 * run.d), h(run.rows() * run.d), c(h), cell(h);
+    const int64_t size = run.rows() * run.d;
+    Numbers<V> gates(run.place, 4 * size), h(run.place, size), c(run.place, size),
+        cell(run.place, size);
     run.cell.gates = gates.data();
     run.cell.h = h.data();
     run.cell.c = c.data();
     run.cell.cell = cell.data();
     run.Forward(ctx, kAlong);
-    run.WriteGradients(
-        ctx,
-        run.Backward(Packed<V>(ctx, kHiddenGrad, -1, rows), Packed<V>(ctx, kCellGrad, -1, rows)),
-        true);
+    run.WriteGradients(ctx, run.Backward(ctx, kHiddenGrad, kCellGrad), true);
     if (Tensor* out = ctx.OutOrNull(kHiddenGrad))
-      ScatterRows(h.data(), rows, run.d, out->template mutable_data<T>(), true);
+      ScatterRows(h.data(), run.source, run.d, out->template mutable_data<T>(), true);
     if (Tensor* out = ctx.OutOrNull(kCellGrad))
-      ScatterRows(c.data(), rows, run.d, out->template mutable_data<T>(), true);
+      ScatterRows(c.data(), run.source, run.d, out->template mutable_data<T>(), true);
   }
 };
 }  // namespace grad_grad
 using grad_grad::LstmThird;
 
 REGISTER_OPERATOR(lstm, DefineLstm);
-REGISTER_CPU_KERNEL(lstm, LstmKernel, float, double);
+REGISTER_KERNELS(lstm, LstmKernel, float, double);
 REGISTER_OPERATOR(lstm_grad, grad::DefineLstmGrad);
-REGISTER_CPU_KERNEL(lstm_grad, grad::LstmGradKernel, float, double);
+REGISTER_KERNELS(lstm_grad, grad::LstmGradKernel, float, double);
 REGISTER_OPERATOR(lstm_grad_grad, grad_grad::DefineLstmGradGrad);
-REGISTER_CPU_KERNEL(lstm_grad_grad, grad_grad::LstmGradGradKernel, float, double);
+REGISTER_KERNELS(lstm_grad_grad, grad_grad::LstmGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(lstm_grad_grad, LstmThird);
 
 }  // namespace

@@ -205,32 +205,38 @@ template <class T>
 struct LstmUnitGradGradKernel {
   static void Compute(KernelContext& ctx) {
     using V = Dual<T>;
-    auto read = [&](int slot, int along) { return Read<V>(ctx.In(slot), ctx.InOrNull(along)); };
-    auto gradient = [&](int slot) {
-      return ctx.HasInput(slot) ? Read<V>(ctx.In(slot), nullptr) : std::vector<V>();
-    };
-    std::vector<V> x = read(kX, kAlongX), c0 = read(kCPrev, kAlongC), up_c = gradient(kCGrad),
-                   up_h = gradient(kHGrad), dx(x.size()), dc(c0.size()), c(c0.size()), h(c0.size());
-    int64_t width = ctx.In(kCPrev).dim(1);
-    T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
-    for (size_t k = 0; k < c0.size(); ++k) {
-      size_t at = k / width * 4 * width + k % width;
-      Unit<V> unit(x[at], x[at + width] + V(bias), x[at + 2 * width], x[at + 3 * width], c0[k]);
-      V d[5];
-      unit.Backward(up_c.empty() ? V(0) : up_c[k], up_h.empty() ? V(0) : up_h[k], d);
-      for (int q = 0; q < 4; ++q) dx[at + q * width] = d[q];
-      dc[k] = d[4];
-      c[k] = unit.c;
-      h[k] = unit.o * unit.y;
-    }
-    auto write = [&](int slot, const std::vector<V>& v) {
+    const Place place = ctx.place();
+    const Tensor &x = ctx.In(kX), &before = ctx.In(kCPrev);
+    const int64_t width = before.dim(1);
+    const T bias = static_cast<T>(ctx.attrs<LstmUnitAttrs>().forget_bias);
+    const T *x_at = x.data<T>(), *along_x = grad::DataOrNull<T>(ctx, kAlongX);
+    const T *c0 = before.data<T>(), *along_c = grad::DataOrNull<T>(ctx, kAlongC);
+    const T *up_c = grad::DataOrNull<T>(ctx, kCGrad), *up_h = grad::DataOrNull<T>(ctx, kHGrad);
+    Numbers<V> to_x(place, x.numel()), to_before(place, before.numel()),
+        to_c(place, before.numel()), to_h(place, before.numel());
+    V *dx = to_x.data(), *dc = to_before.data(), *c = to_c.data(), *h = to_h.data();
+    kernels::ForEach(
+        before.numel(),
+        [=] DYGRAPH_FN(int64_t k) {
+          const int64_t at = k / width * 4 * width + k % width;
+          auto gate = [=](int q) { return Number<V>(x_at, along_x, at + q * width); };
+          Unit<V> unit(gate(0), gate(1) + V(bias), gate(2), gate(3), Number<V>(c0, along_c, k));
+          V d[5];
+          unit.Backward(V(grad::At(up_c, k)), V(grad::At(up_h, k)), d);
+          for (int q = 0; q < 4; ++q) dx[at + q * width] = d[q];
+          dc[k] = d[4];
+          c[k] = unit.c;
+          h[k] = unit.o * unit.y;
+        },
+        100);
+    auto write = [&](int slot, const Numbers<V>& v) {
       if (Tensor* out = ctx.OutOrNull(slot))
         Write(v.data(), out->numel(), out->template mutable_data<T>(), true);
     };
-    write(kX, dx);
-    write(kCPrev, dc);
-    write(kCGrad, c);
-    write(kHGrad, h);
+    write(kX, to_x);
+    write(kCPrev, to_before);
+    write(kCGrad, to_c);
+    write(kHGrad, to_h);
   }
 };
 }  // namespace grad_grad
@@ -241,7 +247,7 @@ REGISTER_KERNELS(lstm_unit, LstmUnitKernel, float, double);
 REGISTER_OPERATOR(lstm_unit_grad, grad::DefineLstmUnitGrad);
 REGISTER_KERNELS(lstm_unit_grad, grad::LstmUnitGradKernel, float, double);
 REGISTER_OPERATOR(lstm_unit_grad_grad, grad_grad::DefineLstmUnitGradGrad);
-REGISTER_CPU_KERNEL(lstm_unit_grad_grad, grad_grad::LstmUnitGradGradKernel, float, double);
+REGISTER_KERNELS(lstm_unit_grad_grad, grad_grad::LstmUnitGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(lstm_unit_grad_grad, LstmUnitThird);
 
 }  // namespace

@@ -89,36 +89,55 @@ void DefineLstmp(OpDef& op) {
 }
 
 template <class V>
-V Activated(kernels::Act act, V x) {
-  switch (act) {
-    case kernels::Act::kSigmoid: return kernels::Sigmoid(x);
-    case kernels::Act::kTanh: return kernels::Tanh(x);
-    case kernels::Act::kRelu: return x < Real<V>(0) ? V(0) : x;
-    default: return x;
-  }
-}
-
-// The derivative of an activation, of its result.
-template <class V>
-V SlopeOf(kernels::Act act, V y) {
-  switch (act) {
-    case kernels::Act::kSigmoid: return y * (V(1) - y);
-    case kernels::Act::kTanh: return V(1) - y * y;
-    case kernels::Act::kRelu: return y > Real<V>(0) ? V(1) : V(0);
-    default: return V(1);
-  }
-}
-
-template <class V>
-V Clipped(V x, Real<V> clip) {
+DYGRAPH_INLINE V Clipped(V x, Real<V> clip) {
   if (clip > 0 && x > clip) return V(clip);
   return clip > 0 && x < -clip ? V(-clip) : x;
 }
 // The derivative of Clipped, of its result.
 template <class V>
-bool Passes(V y, Real<V> clip) {
+DYGRAPH_INLINE bool Passes(V y, Real<V> clip) {
   return !(clip > 0) || (y < clip && y > -clip);
 }
+
+// What one step's cells compute with: rows of its own and of the step before.
+template <class V>
+struct Cells {
+  kernels::Act gate, candidate, cell_act;
+  Real<V> clip;
+  int64_t d;
+  const V* peepholes;  // [3, d] for i, f and o, or null
+
+  DYGRAPH_INLINE V Peephole(int which, int64_t j) const {
+    return peepholes ? peepholes[which * d + j] : V(0);
+  }
+  // Cell j from the sums in a row of gates, which become g, i, f, o.
+  DYGRAPH_INLINE void Step(int64_t j, V old, V* row, V* c, V* cell, V* hidden) const {
+    V g = Activated(candidate, row[j]);
+    V in = Activated(gate, row[d + j] + Peephole(0, j) * old);
+    V keep = Activated(gate, row[2 * d + j] + Peephole(1, j) * old);
+    *c = Clipped(keep * old + in * g, clip);
+    V out = Activated(gate, row[3 * d + j] + Peephole(2, j) * *c);
+    *cell = Activated(cell_act, *c);
+    *hidden = out * *cell;
+    row[j] = g, row[d + j] = in, row[2 * d + j] = keep, row[3 * d + j] = out;
+  }
+  // From the gradients of the hidden state and of what the next step does with the cell, which
+  // becomes that of the step before. `up` is the gradient of Cell.
+  DYGRAPH_INLINE void Back(int64_t j, V old, const V* row, V c, V cell, V d_h, const V* up,
+                           V* d_row, V* d_c) const {
+    V m = row[j], in = row[d + j], keep = row[2 * d + j], out = row[3 * d + j];
+    V d_o = d_h * cell * SlopeOf(gate, out);
+    V dc = *d_c + d_h * out * SlopeOf(cell_act, cell) + d_o * Peephole(2, j);
+    if (up) dc += *up;
+    if (!Passes(c, clip)) dc = V(0);
+    V d_i = dc * m * SlopeOf(gate, in), d_f = dc * old * SlopeOf(gate, keep);
+    d_row[j] = dc * in * SlopeOf(candidate, m);
+    d_row[d + j] = d_i;
+    d_row[2 * d + j] = d_f;
+    d_row[3 * d + j] = d_o;
+    *d_c = dc * keep + d_i * Peephole(0, j) + d_f * Peephole(1, j);
+  }
+};
 
 // One call's numbers in packed order, as numbers or as dual numbers.
 template <class V>
@@ -128,162 +147,179 @@ struct Run {
   // `along`: the slot with the direction of Input, those of the other inputs follow; or -1.
   Run(const KernelContext& ctx, int along)
       : attrs(ctx.attrs<LstmpAttrs>()),
+        place(ctx.place()),
         d(ctx.In(kInput).dim(1) / 4),
         p(ctx.In(kProjWeight).dim(1)),
         packing(PackLoD(sequence::LastLevel(ctx.In(kInput), "Input"), attrs.is_reverse)),
-        gate(ActOf(attrs.gate_activation)),
-        candidate(ActOf(attrs.candidate_activation)),
-        cell_act(ActOf(attrs.cell_activation)),
-        proj_act(ActOf(attrs.proj_activation)) {
+        source(packing.source),
+        order(packing.order),
+        proj_act(ActOf(attrs.proj_activation)),
+        gates(place, rows() * 4 * d),
+        c(place, rows() * d),
+        cell(place, rows() * d),
+        hidden(place, rows() * d),
+        r(place, rows() * p) {
     auto at = [&](int slot) { return along < 0 ? nullptr : ctx.InOrNull(along + slot); };
-    weight = Read<V>(ctx.In(kWeight), at(kWeight));
-    proj_weight = Read<V>(ctx.In(kProjWeight), at(kProjWeight));
-    bias = Read<V>(ctx.In(kBias), at(kBias));
-    h0 = Packed<V>(ctx, kH0, along < 0 ? -1 : along + kH0, packing.order);
-    c0 = Packed<V>(ctx, kC0, along < 0 ? -1 : along + kC0, packing.order);
-    if (h0.empty()) h0.assign(steps().batch * p, V(0));
-    if (c0.empty()) c0.assign(steps().batch * d, V(0));
-    gates.resize(rows() * 4 * d);
-    c.resize(rows() * d);
-    cell = hidden = c;
-    r.resize(rows() * p);
+    weight = Read<V>(place, ctx.In(kWeight), at(kWeight));
+    proj_weight = Read<V>(place, ctx.In(kProjWeight), at(kProjWeight));
+    bias = Read<V>(place, ctx.In(kBias), at(kBias));
+    h0 = Packed<V>(place, ctx.InOrNull(kH0), at(kH0), order);
+    c0 = Packed<V>(place, ctx.InOrNull(kC0), at(kC0), order);
+    if (!h0.data()) h0 = Zeros<V>(place, steps().batch * p);
+    if (!c0.data()) c0 = Zeros<V>(place, steps().batch * d);
     const Tensor* direction = at(kInput);
-    GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr,
-                  packing.source, 4 * d, gates.data());
+    GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr, source,
+                  4 * d, gates.data());
     Forward();
   }
   const kernels::Steps& steps() const { return packing.steps; }
   int64_t rows() const { return steps().rows(); }
-  // of the peephole of i, f or o
-  V Peephole(int which, int64_t j) const {
-    return attrs.use_peepholes ? bias[(4 + which) * d + j] : V(0);
+  Cells<V> TheCells() const {
+    return {ActOf(attrs.gate_activation),
+            ActOf(attrs.candidate_activation),
+            ActOf(attrs.cell_activation),
+            T(attrs.cell_clip),
+            d,
+            attrs.use_peepholes ? bias.data() + 4 * d : nullptr};
   }
 
   void Forward() {
     const int64_t width = 4 * d;
-    kernels::AddToRows(gates.data(), rows(), width, width, bias.data());
+    kernels::AddToRows<V>(gates.data(), rows(), width, width, bias.data());
     for (int64_t t = 0; t < steps().count(); ++t) {
       CheckInterrupt();
       const int64_t n = steps().alive(t), at = steps().begin[t];
-      const V* before = kernels::Before(steps(), h0.data(), r.data(), p, t);
-      const V* c_before = kernels::Before(steps(), c0.data(), c.data(), d, t);
+      const V* before = kernels::Before<V>(steps(), h0.data(), r.data(), p, t);
       V* a = gates.data() + at * width;
-      kernels::Product(false, false, n, width, p, before, p, weight.data(), width, true, a, width);
-      for (int64_t i = 0; i < n; ++i) {
-        V* row = a + i * width;
-        for (int64_t j = 0; j < d; ++j) {
-          const int64_t k = (at + i) * d + j;
-          V old = c_before[i * d + j];
-          V g = Activated(candidate, row[j]);
-          V in = Activated(gate, row[d + j] + Peephole(0, j) * old);
-          V keep = Activated(gate, row[2 * d + j] + Peephole(1, j) * old);
-          c[k] = Clipped(keep * old + in * g, T(attrs.cell_clip));
-          V out = Activated(gate, row[3 * d + j] + Peephole(2, j) * c[k]);
-          cell[k] = Activated(cell_act, c[k]);
-          hidden[k] = out * cell[k];
-          row[j] = g, row[d + j] = in, row[2 * d + j] = keep, row[3 * d + j] = out;
-        }
-      }
+      kernels::Product<V>(false, false, n, width, p, before, p, weight.data(), width, true, a,
+                          width);
+      StepCells(t);
       V* now = r.data() + at * p;
-      kernels::Product(false, false, n, p, d, hidden.data() + at * d, d, proj_weight.data(), p,
-                       false, now, p);
-      for (int64_t i = 0; i < n * p; ++i)
-        now[i] = Clipped(Activated(proj_act, now[i]), T(attrs.proj_clip));
+      kernels::Product<V>(false, false, n, p, d, hidden.data() + at * d, d, proj_weight.data(), p,
+                          false, now, p);
+      Project(now, n * p);
     }
+  }
+
+  void StepCells(int64_t t) {
+    const int64_t at = steps().begin[t], width = d;
+    const V* c_before = kernels::Before<V>(steps(), c0.data(), c.data(), d, t);
+    V *a = gates.data() + at * 4 * d, *c_now = c.data() + at * d, *cell_now = cell.data() + at * d,
+      *h_now = hidden.data() + at * d;
+    const Cells<V> cells = TheCells();
+    kernels::ForEach(
+        steps().alive(t) * d,
+        [=] DYGRAPH_FN(int64_t k) {
+          const int64_t i = k / width;
+          cells.Step(k - i * width, c_before[k], a + i * 4 * width, c_now + k, cell_now + k,
+                     h_now + k);
+        },
+        kCost);
+  }
+  void Project(V* now, int64_t n) const {
+    const kernels::Act act = proj_act;
+    const T clip = T(attrs.proj_clip);
+    kernels::ForEach(
+        n, [=] DYGRAPH_FN(int64_t i) { now[i] = Clipped(Activated(act, now[i]), clip); }, kCost);
   }
 
   struct Gradients {
-    std::vector<V> input, h0, c0, weight, proj_weight, bias;
+    Numbers<V> input, h0, c0, weight, proj_weight, bias;
   };
-  // From the gradients of projections and cells, empty: none.
-  Gradients Backward(const std::vector<V>& d_r, const std::vector<V>& d_c) const {
+  // From the gradients of projections and cells, null: none.
+  Gradients Backward(const V* d_r, const V* d_c) const {
     const int64_t width = 4 * d;
-    Gradients g;
-    g.input.resize(rows() * width);
-    g.h0.assign(steps().batch * p, V(0));
-    g.c0.assign(steps().batch * d, V(0));
-    g.weight.resize(weight.size());
-    g.proj_weight.resize(proj_weight.size());
-    g.bias.assign(bias.size(), V(0));
-    std::vector<V> product(rows() * p), d_h(steps().batch * d);  // product: before its activation
+    Gradients g{{place, rows() * width},
+                Zeros<V>(place, steps().batch * p),
+                Zeros<V>(place, steps().batch * d),
+                {place, weight.size()},
+                {place, proj_weight.size()},
+                {place, bias.size()}};
+    // product: before its activation
+    Numbers<V> product(place, rows() * p), d_h(place, steps().batch * d);
     for (int64_t t = steps().count() - 1; t >= 0; --t) {
       CheckInterrupt();
       const int64_t n = steps().alive(t), at = steps().begin[t];
-      for (int64_t i = 0; i < n * p; ++i) {
-        const int64_t k = at * p + i;
-        V up = d_r.empty() ? g.h0[i] : g.h0[i] + d_r[k];
-        product[k] = Passes(r[k], T(attrs.proj_clip)) ? up * SlopeOf(proj_act, r[k]) : V(0);
-      }
-      kernels::Product(false, true, n, d, p, product.data() + at * p, p, proj_weight.data(), p,
-                       false, d_h.data(), d);
-      const V* c_before = kernels::Before(steps(), c0.data(), c.data(), d, t);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < d; ++j) BackThrough(at + i, i, j, c_before, d_h, d_c, &g);
-      }
-      kernels::Product(false, true, n, p, width, g.input.data() + at * width, width, weight.data(),
-                       width, false, g.h0.data(), p);
+      ProjectBack(n * p, r.data() + at * p, g.h0.data(), d_r ? d_r + at * p : nullptr,
+                  product.data() + at * p);
+      kernels::Product<V>(false, true, n, d, p, product.data() + at * p, p, proj_weight.data(), p,
+                          false, d_h.data(), d);
+      CellsBack(t, d_h.data(), d_c, &g);
+      kernels::Product<V>(false, true, n, p, width, g.input.data() + at * width, width,
+                          weight.data(), width, false, g.h0.data(), p);
     }
-    std::vector<V> before(rows() * p);
-    kernels::PreviousRows(steps(), h0.data(), r.data(), p, before.data());
-    kernels::Product(true, false, p, width, rows(), before.data(), p, g.input.data(), width, false,
-                     g.weight.data(), width);
-    kernels::Product(true, false, d, p, rows(), hidden.data(), d, product.data(), p, false,
-                     g.proj_weight.data(), p);
-    kernels::ColumnSums(g.input.data(), rows(), width, width, g.bias.data());
+    Numbers<V> before(place, rows() * p);
+    kernels::PreviousRows<V>(steps(), h0.data(), r.data(), p, before.data());
+    kernels::Product<V>(true, false, p, width, rows(), before.data(), p, g.input.data(), width,
+                        false, g.weight.data(), width);
+    kernels::Product<V>(true, false, d, p, rows(), hidden.data(), d, product.data(), p, false,
+                        g.proj_weight.data(), p);
+    kernels::ColumnSums<V>(g.input.data(), rows(), width, width, g.bias.data());
+    if (attrs.use_peepholes) {
+      kernels::PeepholeSums<V>(steps(), d, c0.data(), c.data(), g.input.data(), {1, 2, 3},
+                               g.bias.data() + width);
+    }
     return g;
   }
 
-  // Cell j of packed row `at`, the i-th of its step.
-  void BackThrough(int64_t at, int64_t i, int64_t j, const V* c_before, const std::vector<V>& d_h,
-                   const std::vector<V>& d_c, Gradients* g) const {
-    const V* row = gates.data() + at * 4 * d;
-    V* to = g->input.data() + at * 4 * d;
-    const int64_t k = at * d + j, s = i * d + j;
-    V m = row[j], in = row[d + j], keep = row[2 * d + j], out = row[3 * d + j];
-    V d_o = d_h[s] * cell[k] * SlopeOf(gate, out);
-    V dc = g->c0[s] + d_h[s] * out * SlopeOf(cell_act, cell[k]) + d_o * Peephole(2, j);
-    if (!d_c.empty()) dc += d_c[k];
-    if (!Passes(c[k], T(attrs.cell_clip))) dc = V(0);
-    V d_i = dc * m * SlopeOf(gate, in), d_f = dc * c_before[s] * SlopeOf(gate, keep);
-    to[j] = dc * in * SlopeOf(candidate, m);
-    to[d + j] = d_i;
-    to[2 * d + j] = d_f;
-    to[3 * d + j] = d_o;
-    g->c0[s] = dc * keep + d_i * Peephole(0, j) + d_f * Peephole(1, j);
-    if (!attrs.use_peepholes) return;
-    g->bias[4 * d + j] += d_i * c_before[s];
-    g->bias[5 * d + j] += d_f * c_before[s];
-    g->bias[6 * d + j] += d_o * c[k];
+  // `next`: what the step behind gives the projections r.
+  void ProjectBack(int64_t n, const V* now, const V* next, const V* up, V* to) const {
+    const kernels::Act act = proj_act;
+    const T clip = T(attrs.proj_clip);
+    kernels::ForEach(
+        n,
+        [=] DYGRAPH_FN(int64_t i) {
+          V all = up ? next[i] + up[i] : next[i];
+          to[i] = Passes(now[i], clip) ? all * SlopeOf(act, now[i]) : V(0);
+        },
+        kCost);
   }
-
+  void CellsBack(int64_t t, const V* d_h, const V* d_c, Gradients* g) const {
+    const int64_t at = steps().begin[t], width = d;
+    const V* c_before = kernels::Before<V>(steps(), c0.data(), c.data(), d, t);
+    const V *a = gates.data() + at * 4 * d, *c_now = c.data() + at * d,
+            *cell_now = cell.data() + at * d, *up = d_c ? d_c + at * d : nullptr;
+    V *to = g->input.data() + at * 4 * d, *to_c = g->c0.data();
+    const Cells<V> cells = TheCells();
+    kernels::ForEach(
+        steps().alive(t) * d,
+        [=] DYGRAPH_FN(int64_t k) {
+          const int64_t i = k / width;
+          cells.Back(k - i * width, c_before[k], a + i * 4 * width, c_now[k], cell_now[k], d_h[k],
+                     up ? up + k : nullptr, to + i * 4 * width, to_c + k);
+        },
+        kCost);
+  }
   // To the outputs that stand in the order of the inputs.
   void WriteGradients(KernelContext& ctx, bool derivatives) const {
-    const std::vector<int64_t>& source = packing.source;
-    Gradients g =
-        Backward(Packed<V>(ctx, kBias + 1, -1, source), Packed<V>(ctx, kBias + 2, -1, source));
-    auto scatter = [&](int slot, const std::vector<V>& v, const std::vector<int64_t>& to,
-                       int64_t width) {
+    Gradients g = Backward(Packed<V>(place, ctx.InOrNull(kBias + 1), nullptr, source).data(),
+                           Packed<V>(place, ctx.InOrNull(kBias + 2), nullptr, source).data());
+    auto scatter = [&](int slot, const Numbers<V>& v, const RowTable& to, int64_t width) {
       if (Tensor* out = ctx.OutOrNull(slot))
         ScatterRows(v.data(), to, width, out->mutable_data<T>(), derivatives);
     };
     scatter(kInput, g.input, source, 4 * d);
-    scatter(kH0, g.h0, packing.order, p);
-    scatter(kC0, g.c0, packing.order, d);
+    scatter(kH0, g.h0, order, p);
+    scatter(kC0, g.c0, order, d);
     for (int slot : {kWeight, kProjWeight, kBias}) {
-      const std::vector<V>& v = slot == kWeight       ? g.weight
-                                : slot == kProjWeight ? g.proj_weight
-                                                      : g.bias;
+      const Numbers<V>& v = slot == kWeight       ? g.weight
+                            : slot == kProjWeight ? g.proj_weight
+                                                  : g.bias;
       if (Tensor* out = ctx.OutOrNull(slot))
         Write(v.data(), out->numel(), out->mutable_data<T>(), derivatives);
     }
   }
 
+  static constexpr int64_t kCost = 60;  // of a cell
+
   const LstmpAttrs& attrs;
+  Place place;
   int64_t d, p;
   Packing packing;
-  kernels::Act gate, candidate, cell_act, proj_act;
-  std::vector<V> weight, proj_weight, bias, h0, c0;
-  std::vector<V> gates, c, cell, hidden, r;  // gates: g, i, f, o
+  RowTable source, order;
+  kernels::Act proj_act;
+  Numbers<V> gates, c, cell, hidden, r;  // gates: g, i, f, o
+  Numbers<V> weight, proj_weight, bias, h0, c0;
 };
 
 template <class T>
@@ -291,15 +327,15 @@ struct LstmpKernel {
   static void Compute(KernelContext& ctx) {
     Run<T> run(ctx, -1);
     Tensor &projection = ctx.Out(kProjection), &cell = ctx.Out(kCell);
-    ScatterRows(run.r.data(), run.packing.source, run.p, projection.mutable_data<T>());
-    ScatterRows(run.c.data(), run.packing.source, run.d, cell.mutable_data<T>());
+    ScatterRows(run.r.data(), run.source, run.p, projection.mutable_data<T>());
+    ScatterRows(run.c.data(), run.source, run.d, cell.mutable_data<T>());
     projection.SetLoD(ctx.In(kInput).lod_ref());
     cell.SetLoD(ctx.In(kInput).lod_ref());
-    const std::vector<T>* batches[] = {&run.gates, &run.cell, &run.hidden};
+    const Numbers<T>* batches[] = {&run.gates, &run.cell, &run.hidden};
     for (int slot = kBatchGate; slot <= kBatchHidden; ++slot) {
-      const std::vector<T>& from = *batches[slot - kBatchGate];
+      const Numbers<T>& from = *batches[slot - kBatchGate];
       if (Tensor* out = ctx.OutOrNull(slot))
-        std::copy(from.begin(), from.end(), out->mutable_data<T>());
+        Write(from.data(), from.size(), out->mutable_data<T>());
     }
   }
 };
@@ -411,22 +447,21 @@ struct LstmpGradGradKernel {
   static void Compute(KernelContext& ctx) {
     Run<Dual<T>> run(ctx, kAlong);
     run.WriteGradients(ctx, true);
-    const std::vector<int64_t>& rows = run.packing.source;
     if (Tensor* out = ctx.OutOrNull(grad::kProjectionGrad))
-      ScatterRows(run.r.data(), rows, run.p, out->mutable_data<T>(), true);
+      ScatterRows(run.r.data(), run.source, run.p, out->mutable_data<T>(), true);
     if (Tensor* out = ctx.OutOrNull(grad::kCellGrad))
-      ScatterRows(run.c.data(), rows, run.d, out->mutable_data<T>(), true);
+      ScatterRows(run.c.data(), run.source, run.d, out->mutable_data<T>(), true);
   }
 };
 }  // namespace grad_grad
 using grad_grad::LstmpThird;
 
 REGISTER_OPERATOR(lstmp, DefineLstmp);
-REGISTER_CPU_KERNEL(lstmp, LstmpKernel, float, double);
+REGISTER_KERNELS(lstmp, LstmpKernel, float, double);
 REGISTER_OPERATOR(lstmp_grad, grad::DefineLstmpGrad);
-REGISTER_CPU_KERNEL(lstmp_grad, grad::LstmpGradKernel, float, double);
+REGISTER_KERNELS(lstmp_grad, grad::LstmpGradKernel, float, double);
 REGISTER_OPERATOR(lstmp_grad_grad, grad_grad::DefineLstmpGradGrad);
-REGISTER_CPU_KERNEL(lstmp_grad_grad, grad_grad::LstmpGradGradKernel, float, double);
+REGISTER_KERNELS(lstmp_grad_grad, grad_grad::LstmpGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(lstmp_grad_grad, LstmpThird);
 
 }  // namespace

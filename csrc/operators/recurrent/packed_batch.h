@@ -5,16 +5,22 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/elementwise.h"
+#include "kernels/loops.h"
 #include "kernels/recurrent.h"
+#include "kernels/table.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::recurrent {
 
+using kernels::Activated;
 using kernels::Dual;
 using kernels::Real;
+using kernels::SlopeOf;
 
 inline kernels::Act ActOf(const std::string& name) {
   if (name == "sigmoid") return kernels::Act::kSigmoid;
@@ -23,13 +29,13 @@ inline kernels::Act ActOf(const std::string& name) {
 }
 inline AttrCheck AnActivation() { return OneOf({"sigmoid", "tanh", "relu", "identity"}); }
 
-// Numbers of a call: memory of its own, or a tensor's to read.
+// Numbers of a call: memory of its own at a place, or a tensor's to read.
 template <class V>
 class Numbers {
  public:
   Numbers() = default;
-  explicit Numbers(int64_t size)
-      : own_(new Scratch(CPUPlace(), static_cast<size_t>(size) * sizeof(V))),
+  Numbers(Place place, int64_t size)
+      : own_(new Scratch(place, static_cast<size_t>(size) * sizeof(V))),
         data_(own_->as<V>()),
         size_(size) {}
   static Numbers Borrowed(const V* data, int64_t size) {
@@ -41,26 +47,28 @@ class Numbers {
   V* data() { return data_; }
   const V* data() const { return data_; }
   int64_t size() const { return size_; }
-  void Fill(V v) { std::fill(data_, data_ + size_, v); }
+  void Clear() {
+    using T = Real<V>;
+    kernels::Fill(reinterpret_cast<T*>(data_), size_ * static_cast<int64_t>(sizeof(V) / sizeof(T)),
+                  T(0));
+  }
 
  private:
   std::unique_ptr<Scratch> own_;
   V* data_ = nullptr;
   int64_t size_ = 0;
 };
+template <class V>
+Numbers<V> Zeros(Place place, int64_t size) {
+  Numbers<V> x(place, size);
+  x.Clear();
+  return x;
+}
 
 struct Packing {
   kernels::Steps steps;
   std::vector<int64_t> order;   // place side by side -> sequence
   std::vector<int64_t> source;  // packed row -> row of the tensor
-  // The packed rows are the tensor's rows, as they lie.
-  bool InPlace() const { return IsRange(source); }
-  static bool IsRange(const std::vector<int64_t>& rows) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] != static_cast<int64_t>(i)) return false;
-    }
-    return true;
-  }
 };
 
 // `row(sequence, position)` is the tensor's row; reversed, a sequence is read from its end.
@@ -91,89 +99,131 @@ inline Packing PackLoD(const std::vector<int64_t>& offsets, bool reversed) {
   return Pack(lengths, reversed, [&](int64_t s, int64_t at) { return offsets[s] + at; });
 }
 
+// Rows by number as loops read them, from a vector that must outlive it. Null: they lie as they are
+// numbered.
+class RowTable {
+ public:
+  explicit RowTable(const std::vector<int64_t>& rows) : size_(static_cast<int64_t>(rows.size())) {
+    if (!IsRange(rows)) table_.emplace(rows);
+  }
+  int64_t size() const { return size_; }
+  const int64_t* data() const { return table_ ? table_->data() : nullptr; }
+
+ private:
+  static bool IsRange(const std::vector<int64_t>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] != static_cast<int64_t>(i)) return false;
+    }
+    return true;
+  }
+  int64_t size_;
+  mutable std::optional<kernels::Table<int64_t>> table_;
+};
+
 // Numbers read as V: dual ones take their derivative from `along`, null being zeros.
 template <class V>
-V Number(const Real<V>* x, const Real<V>* along, int64_t i) {
+DYGRAPH_INLINE V Number(const Real<V>* x, const Real<V>* along, int64_t i) {
   if constexpr (std::is_same_v<V, Real<V>>) {
     return x[i];
   } else {
     return V(x[i], along ? along[i] : Real<V>(0));
   }
 }
-
+// The number, or the derivative of a dual one.
 template <class V>
-std::vector<V> Read(const Tensor& x, const Tensor* along) {
+DYGRAPH_INLINE Real<V> PartOf(const V& x, bool derivative) {
+  if constexpr (std::is_same_v<V, Real<V>>) {
+    return x;
+  } else {
+    return derivative ? x.d : x.v;
+  }
+}
+
+// Real numbers are read where they lie.
+template <class V>
+Numbers<V> Read(Place place, const Tensor& x, const Tensor* along) {
   using T = Real<V>;
-  std::vector<V> v(x.numel());
   const T *from = x.data<T>(), *direction = along ? along->data<T>() : nullptr;
-  for (size_t i = 0; i < v.size(); ++i) v[i] = Number<V>(from, direction, i);
-  return v;
+  if constexpr (std::is_same_v<V, T>) {
+    return Numbers<V>::Borrowed(from, x.numel());
+  } else {
+    Numbers<V> numbers(place, x.numel());
+    V* to = numbers.data();
+    kernels::ForEach(x.numel(),
+                     [=] DYGRAPH_FN(int64_t i) { to[i] = Number<V>(from, direction, i); });
+    return numbers;
+  }
 }
 
 // to[i] = row rows[i] of x.
 template <class V>
-void GatherRows(const Real<V>* x, const Real<V>* along, const std::vector<int64_t>& rows,
-                int64_t width, V* to) {
-  kernels::ParallelRows(static_cast<int64_t>(rows.size()), width, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if constexpr (std::is_same_v<V, Real<V>>) {
-        std::copy_n(x + rows[i] * width, width, to + i * width);
-      } else {
-        for (int64_t j = 0; j < width; ++j)
-          to[i * width + j] = Number<V>(x, along, rows[i] * width + j);
-      }
-    }
-  });
+void GatherRows(const Real<V>* x, const Real<V>* along, const RowTable& rows, int64_t width,
+                V* to) {
+  const int64_t* row = rows.data();
+  kernels::EachInRows<V>(
+      rows.size(), width,
+      [=] DYGRAPH_FN(int64_t i, int64_t j) {
+        to[i * width + j] = Number<V>(x, along, (row ? row[i] : i) * width + j);
+      },
+      1);
 }
 
 // Row rows[i] of `to` = x[i]: the values, or of dual numbers the derivatives where asked. No row
 // twice.
 template <class V>
-void ScatterRows(const V* x, const std::vector<int64_t>& rows, int64_t width, Real<V>* to,
+void ScatterRows(const V* x, const RowTable& rows, int64_t width, Real<V>* to,
                  bool derivatives = false) {
-  kernels::ParallelRows(static_cast<int64_t>(rows.size()), width, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      Real<V>* row = to + rows[i] * width;
-      if constexpr (std::is_same_v<V, Real<V>>) {
-        std::copy_n(x + i * width, width, row);
-      } else {
-        for (int64_t j = 0; j < width; ++j) {
-          const V& v = x[i * width + j];
-          row[j] = derivatives ? v.d : v.v;
-        }
-      }
-    }
-  });
+  const int64_t* row = rows.data();
+  kernels::EachInRows<Real<V>>(
+      rows.size(), width,
+      [=] DYGRAPH_FN(int64_t i, int64_t j) {
+        to[(row ? row[i] : i) * width + j] = PartOf(x[i * width + j], derivatives);
+      },
+      1);
+}
+
+// to[i] = row rows[i] of x, whose rows lie `apart` numbers apart. Null: its first n rows.
+template <class V>
+void TakeRows(const V* x, int64_t apart, const int64_t* rows, int64_t n, int64_t width, V* to) {
+  kernels::EachInRows<V>(
+      n, width,
+      [=] DYGRAPH_FN(int64_t i, int64_t j) {
+        to[i * width + j] = x[(rows ? rows[i] : i) * apart + j];
+      },
+      1);
+}
+// Row rows[i] of `to`, whose rows lie `apart` numbers apart, = x[i].
+template <class V>
+void PutRows(const V* x, const int64_t* rows, int64_t n, int64_t width, V* to, int64_t apart) {
+  kernels::EachInRows<V>(
+      n, width,
+      [=] DYGRAPH_FN(int64_t i, int64_t j) {
+        to[(rows ? rows[i] : i) * apart + j] = x[i * width + j];
+      },
+      1);
+}
+// Row rows[i] of `to` += x[i]. No row twice.
+template <class V>
+void AddRows(const V* x, const int64_t* rows, int64_t n, int64_t width, V* to) {
+  kernels::EachInRows<V>(
+      n, width,
+      [=] DYGRAPH_FN(int64_t i, int64_t j) { to[rows[i] * width + j] += x[i * width + j]; }, 1);
 }
 
 template <class V>
 void Write(const V* x, int64_t n, Real<V>* to, bool derivatives = false) {
-  for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<V, Real<V>>) {
-      to[i] = x[i];
-    } else {
-      to[i] = derivatives ? x[i].d : x[i].v;
-    }
-  }
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) { to[i] = PartOf(x[i], derivatives); });
 }
 
-// An input packed as V (empty where it is absent): its rows by `rows`.
+// An input's rows as V. Without the input, or without rows, there are no numbers.
 template <class V>
-std::vector<V> Packed(const KernelContext& ctx, int slot, int along_slot,
-                      const std::vector<int64_t>& rows) {
-  const Tensor* x = ctx.InOrNull(slot);
-  if (!x || rows.empty()) return {};
-  const Tensor* along = along_slot < 0 ? nullptr : ctx.InOrNull(along_slot);
-  int64_t width = x->dim(x->rank() - 1);
-  std::vector<V> v(rows.size() * width);
+Numbers<V> Packed(Place place, const Tensor* x, const Tensor* along, const RowTable& rows) {
   using T = Real<V>;
-  GatherRows<V>(x->data<T>(), along ? along->data<T>() : nullptr, rows, width, v.data());
-  return v;
-}
-
-template <class V>
-const V* OrNull(const std::vector<V>& v) {
-  return v.empty() ? nullptr : v.data();
+  if (!x || rows.size() == 0) return {};
+  const int64_t width = x->dim(x->rank() - 1);
+  Numbers<V> numbers(place, rows.size() * width);
+  GatherRows<V>(x->data<T>(), along ? along->data<T>() : nullptr, rows, width, numbers.data());
+  return numbers;
 }
 
 // The rank and sizes of an input; -1 in `sizes` passes anything.

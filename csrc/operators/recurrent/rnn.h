@@ -2,7 +2,6 @@
 // and for dual numbers.
 #pragma once
 
-#include "kernels/elementwise.h"
 #include "kernels/philox.h"
 #include "operators/arguments.h"
 #include "operators/recurrent/packed_batch.h"
@@ -29,6 +28,18 @@ struct RnnAttrs {
 // The slots of the inputs, in rnn and its gradients alike.
 constexpr int kRnnInput = 0, kRnnPreState = 1, kRnnWeights = 2, kRnnLengths = 3;
 
+// sum[j] = a[j] + b[j] for j below `both`, a[j] from there on.
+template <class V>
+void AddBiases(const V* a, const V* b, int64_t n, int64_t both, V* sum) {
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t j) { sum[j] = j < both ? a[j] + b[j] : a[j]; });
+}
+
+// to[i] = x[i] factor where the mask is set, else 0.
+template <class V>
+void DropNumbers(const uint8_t* mask, const V* x, int64_t n, V factor, V* to) {
+  kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) { to[i] = mask[i] ? x[i] * factor : V(0); });
+}
+
 template <class V>
 class Rnn {
  public:
@@ -37,31 +48,35 @@ class Rnn {
 
   // `along`: the slot with the direction of Input, those of PreState and WeightList follow; or -1.
   Rnn(const KernelContext& ctx, int along)
-      : attrs_(ctx.attrs<RnnAttrs>()), gates_(attrs_.gates()), directions_(attrs_.directions()) {
+      : place_(ctx.place()),
+        attrs_(ctx.attrs<RnnAttrs>()),
+        gates_(attrs_.gates()),
+        directions_(attrs_.directions()),
+        hidden_(attrs_.hidden_size),
+        packing_(PackInput(ctx, ctx.In(kRnnInput), false)),
+        batch_(packing_.steps.batch),
+        source_(packing_.source),
+        order_(packing_.order) {
     const Tensor& x = ctx.In(kRnnInput);
-    hidden_ = attrs_.hidden_size;
     int64_t width = x.dim(x.rank() - 1);
-    packing_ = PackInput(ctx, x, false);
-    batch_ = packing_.steps.batch;
     if (directions_ == 2) {
       // rows of the backward direction as packed rows of the forward one
       std::vector<int64_t> place(x.rank() == 2 ? x.dim(0) : x.dim(0) * x.dim(1));
       for (size_t p = 0; p < packing_.source.size(); ++p) place[packing_.source[p]] = p;
       for (int64_t source : PackInput(ctx, x, true).source) turned_.push_back(place[source]);
+      turned_rows_.emplace(turned_);
     }
-    as_it_lies_ = packing_.InPlace();
     auto at = [&](int slot, int i) { return along < 0 ? nullptr : ctx.InOrNull(along + slot, i); };
-    input_ = Gathered(x, at(kRnnInput, 0), packing_.source, width, as_it_lies_);
+    input_ = Gathered(x.data<T>(), DataOf(at(kRnnInput, 0)), source_, width);
     for (int i = 0; i < ctx.InputCount(kRnnWeights); ++i)
-      weights_.push_back(Whole(ctx.In(kRnnWeights, i), at(kRnnWeights, i)));
-    bool in_order = Packing::IsRange(packing_.order);
+      weights_.push_back(Read<V>(place_, ctx.In(kRnnWeights, i), at(kRnnWeights, i)));
     for (int s = 0; s < attrs_.states(); ++s) {
-      const Tensor &state = ctx.In(kRnnPreState, s), *direction = at(kRnnPreState, s);
+      const T *state = ctx.In(kRnnPreState, s).template data<T>(),
+              *direction = DataOf(at(kRnnPreState, s));
+      const int64_t size = batch_ * hidden_;
       for (int64_t k = 0; k < attrs_.cells(); ++k) {
-        first_[s].push_back(kReal && in_order
-                                ? Numbers<V>::Borrowed(AsV(state.data<T>()) + k * batch_ * hidden_,
-                                                       batch_ * hidden_)
-                                : Gathered(state, direction, StateRows(k), hidden_, false));
+        first_[s].push_back(Gathered(state + k * size, direction ? direction + k * size : nullptr,
+                                     order_, hidden_));
       }
     }
   }
@@ -107,14 +122,15 @@ class Rnn {
     T* to = out->mutable_data<T>();
     int64_t width = directions_ * hidden_;
     if (rows() * width < out->numel()) kernels::Fill(to, out->numel(), T(0));
-    ScatterRows(Joined(attrs_.num_layers - 1).data(), packing_.source, width, to, derivatives);
+    ScatterRows(Joined(attrs_.num_layers - 1).data(), source_, width, to, derivatives);
   }
   void WriteState(int s, Tensor* out, bool derivatives) const {
-    Numbers<V> last(batch_ * hidden_);
+    Numbers<V> last(place_, batch_ * hidden_);
+    T* to = out->mutable_data<T>();
     for (int64_t k = 0; k < attrs_.cells(); ++k) {
       kernels::LastRows(packing_.steps, first_[s][k].data(), s ? CellStates(k) : Hidden(k), hidden_,
                         last.data());
-      ScatterRows(last.data(), StateRows(k), hidden_, out->mutable_data<T>(), derivatives);
+      ScatterRows(last.data(), order_, hidden_, to + k * batch_ * hidden_, derivatives);
     }
   }
 
@@ -128,27 +144,27 @@ class Rnn {
     Gradients g;
     g.weights.resize(weights_.size());
     for (int s = 0; s < attrs_.states(); ++s) {
-      const Tensor* arriving = ctx.InOrNull(state, s);
+      const T* arriving = DataOf(ctx.InOrNull(state, s));
       for (int64_t k = 0; k < attrs_.cells(); ++k) {
-        Numbers<V> d(batch_ * hidden_);
+        Numbers<V> d(place_, batch_ * hidden_);
         if (arriving) {
-          GatherRows<V>(arriving->data<T>(), nullptr, StateRows(k), hidden_, d.data());
+          GatherRows<V>(arriving + k * d.size(), nullptr, order_, hidden_, d.data());
         } else {
-          d.Fill(V(0));
+          d.Clear();
         }
         g.states[s].push_back(std::move(d));
       }
     }
     int64_t width = directions_ * hidden_;
     Numbers<V> d_out;  // empty: zeros
-    if (const Tensor* arriving = ctx.InOrNull(out))
-      d_out = Gathered(*arriving, nullptr, packing_.source, width, as_it_lies_);
+    if (const T* arriving = DataOf(ctx.InOrNull(out)))
+      d_out = Gathered(arriving, nullptr, source_, width);
     for (int layer = attrs_.num_layers - 1; layer >= 0; --layer) {
       bool wanted = layer > 0 || ctx.OutOrNull(kRnnInput);
-      Numbers<V> x = LayerInput(layer), d_in(wanted ? rows() * Width(layer) : 0);
+      Numbers<V> x = LayerInput(layer), d_in(place_, wanted ? rows() * Width(layer) : 0);
       for (int d = 0; d < directions_; ++d)
         BackwardCell(ctx, layer, d, x, d_out, wanted ? &d_in : nullptr, &g);
-      if (layer > 0) Drop(layer - 1, &d_in);
+      if (layer > 0 && mask_) Drop(layer - 1, d_in.data(), d_in.size(), d_in.data());
       d_out = std::move(d_in);
     }
     g.input = std::move(d_out);
@@ -160,12 +176,13 @@ class Rnn {
     if (Tensor* to = ctx.OutOrNull(kRnnInput)) {
       T* data = to->mutable_data<T>();
       if (g.input.size() < to->numel()) kernels::Fill(data, to->numel(), T(0));
-      ScatterRows(g.input.data(), packing_.source, to->dim(to->rank() - 1), data, derivatives);
+      ScatterRows(g.input.data(), source_, to->dim(to->rank() - 1), data, derivatives);
     }
     for (int s = 0; s < attrs_.states(); ++s) {
       Tensor* to = ctx.OutOrNull(kRnnPreState, s);
-      for (int64_t k = 0; to && k < attrs_.cells(); ++k) {
-        ScatterRows(g.states[s][k].data(), StateRows(k), hidden_, to->mutable_data<T>(),
+      T* data = to ? to->mutable_data<T>() : nullptr;
+      for (int64_t k = 0; data && k < attrs_.cells(); ++k) {
+        ScatterRows(g.states[s][k].data(), order_, hidden_, data + k * batch_ * hidden_,
                     derivatives);
       }
     }
@@ -181,27 +198,14 @@ class Rnn {
   }
 
  private:
-  // Real numbers are read where they lie, if they may be.
-  static const V* AsV(const T* x) {
+  static const T* DataOf(const Tensor* x) { return x ? x->data<T>() : nullptr; }
+  // Real numbers are read where they lie, if the rows do.
+  Numbers<V> Gathered(const T* x, const T* along, const RowTable& rows, int64_t width) const {
     if constexpr (kReal) {
-      return x;
-    } else {
-      return nullptr;
+      if (!rows.data()) return Numbers<V>::Borrowed(x, rows.size() * width);
     }
-  }
-  static Numbers<V> Gathered(const Tensor& x, const Tensor* along, const std::vector<int64_t>& rows,
-                             int64_t width, bool as_it_lies) {
-    int64_t size = static_cast<int64_t>(rows.size()) * width;
-    if (kReal && as_it_lies) return Numbers<V>::Borrowed(AsV(x.data<T>()), size);
-    Numbers<V> v(size);
-    GatherRows<V>(x.data<T>(), along ? along->data<T>() : nullptr, rows, width, v.data());
-    return v;
-  }
-  static Numbers<V> Whole(const Tensor& x, const Tensor* along) {
-    if (kReal) return Numbers<V>::Borrowed(AsV(x.data<T>()), x.numel());
-    Numbers<V> v(x.numel());
-    for (int64_t i = 0; i < v.size(); ++i)
-      v.data()[i] = Number<V>(x.data<T>(), along ? along->data<T>() : nullptr, i);
+    Numbers<V> v(place_, rows.size() * width);
+    GatherRows<V>(x, along, rows, width, v.data());
     return v;
   }
 
@@ -210,11 +214,6 @@ class Rnn {
   const V* Weight(int64_t cell, int which) const { return weights_[2 * cell + which].data(); }
   const V* Bias(int64_t cell, int which) const {
     return weights_[weights_.size() / 2 + 2 * cell + which].data();
-  }
-  std::vector<int64_t> StateRows(int64_t cell) const {
-    std::vector<int64_t> rows = packing_.order;
-    for (int64_t& r : rows) r += cell * batch_;
-    return rows;
   }
 
   // Where a cell's numbers lie in kept_: gates, h, then c and cell(c), or q.
@@ -241,24 +240,22 @@ class Rnn {
     return {packing_.steps, hidden_, act, first_[0][k].data(), Hidden(k)};
   }
 
+  // Rows of the forward direction that a direction reads one after another; null: as they lie.
+  const int64_t* RowsOf(int direction) const { return direction ? turned_rows_->data() : nullptr; }
   Numbers<V> Turn(const Numbers<V>& x) const {  // rows in the order of the backward direction
-    Numbers<V> turned(x.size());
-    int64_t width = rows() ? x.size() / rows() : 0;
-    for (int64_t p = 0; p < rows(); ++p)
-      std::copy_n(x.data() + turned_[p] * width, width, turned.data() + p * width);
+    Numbers<V> turned(place_, x.size());
+    const int64_t width = rows() ? x.size() / rows() : 0;
+    TakeRows(x.data(), width, RowsOf(1), rows(), width, turned.data());
     return turned;
   }
-  int64_t RowOf(int direction, int64_t p) const { return direction ? turned_[p] : p; }
 
   // The directions' h side by side.
   Numbers<V> Joined(int layer) const {
     int64_t width = directions_ * hidden_;
     if (directions_ == 1) return Numbers<V>::Borrowed(Hidden(layer), rows() * width);
-    Numbers<V> x(rows() * width);
+    Numbers<V> x(place_, rows() * width);
     for (int d = 0; d < directions_; ++d) {
-      const V* h = Hidden(Cell(layer, d));
-      for (int64_t p = 0; p < rows(); ++p)
-        std::copy_n(h + p * hidden_, hidden_, x.data() + RowOf(d, p) * width + d * hidden_);
+      PutRows<V>(Hidden(Cell(layer, d)), RowsOf(d), rows(), hidden_, x.data() + d * hidden_, width);
     }
     return x;
   }
@@ -266,17 +263,13 @@ class Rnn {
     if (layer == 0) return Numbers<V>::Borrowed(input_.data(), input_.size());
     Numbers<V> x = Joined(layer - 1);
     if (!mask_) return x;
-    Numbers<V> dropped(x.size());
-    std::copy_n(x.data(), x.size(), dropped.data());
-    Drop(layer - 1, &dropped);
+    Numbers<V> dropped(place_, x.size());
+    Drop(layer - 1, x.data(), x.size(), dropped.data());
     return dropped;
   }
-  void Drop(int boundary, Numbers<V>* x) const {
-    if (!mask_) return;
+  void Drop(int boundary, const V* x, int64_t n, V* to) const {
     const double p = NumberFor<T>(attrs_.dropout_prob);
-    V factor(p < 1 ? static_cast<T>(1 / (1 - p)) : T(0));
-    const uint8_t* mask = mask_ + boundary * x->size();
-    for (int64_t i = 0; i < x->size(); ++i) x->data()[i] = mask[i] ? x->data()[i] * factor : V(0);
+    DropNumbers(mask_ + boundary * n, x, n, V(p < 1 ? static_cast<T>(1 / (1 - p)) : T(0)), to);
   }
 
   void ForwardCell(int64_t k, const Numbers<V>& x, int64_t width) {
@@ -284,10 +277,9 @@ class Rnn {
     V* to = gates_ > 1 ? Gates(k) : Hidden(k);
     kernels::Product(false, true, rows(), g, width, x.data(), width, Weight(k, 0), width, false, to,
                      g);
-    Numbers<V> bias(g);  // of both sides; behind the reset gate of a GRU the second joins later
-    int64_t both = attrs_.mode == "GRU" ? 2 * hidden_ : g;
-    for (int64_t j = 0; j < g; ++j)
-      bias.data()[j] = j < both ? Bias(k, 0)[j] + Bias(k, 1)[j] : Bias(k, 0)[j];
+    // of both sides; behind the reset gate of a GRU the second joins later
+    Numbers<V> bias(place_, g);
+    AddBiases(Bias(k, 0), Bias(k, 1), g, attrs_.mode == "GRU" ? 2 * hidden_ : g, bias.data());
     kernels::StepWeight<V> weight{Weight(k, 1), true};
     if (gates_ == 3) {
       kernels::LateResetGru<V> cell = GruCell(k);
@@ -309,22 +301,23 @@ class Rnn {
   V* WeightGradient(KernelContext& ctx, int64_t i, int64_t size, Gradients* g) const {
     Tensor* out = ctx.OutOrNull(kRnnWeights, static_cast<int>(i));
     if (!out) return nullptr;
-    g->weights[i] =
-        kReal ? Numbers<V>::Borrowed(AsV(out->mutable_data<T>()), size) : Numbers<V>(size);
+    if constexpr (kReal) {
+      g->weights[i] = Numbers<V>::Borrowed(out->mutable_data<T>(), size);
+    } else {
+      g->weights[i] = Numbers<V>(place_, size);
+    }
     return g->weights[i].data();
   }
 
   void BackwardCell(KernelContext& ctx, int layer, int direction, const Numbers<V>& x,
                     const Numbers<V>& d_out, Numbers<V>* d_in, Gradients* g) const {
     int64_t k = Cell(layer, direction), n = rows(), all = gates_ * hidden_, wide = Width(layer);
-    Numbers<V> d_gates(n * all), d_late, own_part;
+    Numbers<V> d_gates(place_, n * all), d_late, own_part;
     const V* d_h = d_out.data();
     if (d_h && directions_ > 1) {
-      own_part = Numbers<V>(n * hidden_);
-      int64_t stride = directions_ * hidden_;
-      for (int64_t p = 0; p < n; ++p)
-        std::copy_n(d_h + RowOf(direction, p) * stride + direction * hidden_, hidden_,
-                    own_part.data() + p * hidden_);
+      own_part = Numbers<V>(place_, n * hidden_);
+      TakeRows(d_h + direction * hidden_, directions_ * hidden_, RowsOf(direction), n, hidden_,
+               own_part.data());
       d_h = own_part.data();
     }
     kernels::StepWeight<V> weight{Weight(k, 1), true};
@@ -333,7 +326,7 @@ class Rnn {
       LstmCell(k).Backward(weight, d_h, nullptr, d_gates.data(), d_first, g->states[1][k].data(),
                            nullptr);
     } else if (gates_ == 3) {
-      d_late = Numbers<V>(n * all);
+      d_late = Numbers<V>(place_, n * all);
       GruCell(k).Backward(weight, d_h, d_gates.data(), d_late.data(), d_first);
     } else {
       SimpleCell(k).Backward(weight, d_h, d_gates.data(), d_first);
@@ -345,7 +338,7 @@ class Rnn {
                        direction ? turned.data() : x.data(), wide, false, to, wide);
     }
     if (V* to = WeightGradient(ctx, 2 * k + 1, all * hidden_, g)) {
-      Numbers<V> before(n * hidden_);
+      Numbers<V> before(place_, n * hidden_);
       kernels::PreviousRows(packing_.steps, first_[0][k].data(), Hidden(k), hidden_, before.data());
       kernels::Product(true, false, all, hidden_, n, d_hidden, all, before.data(), hidden_, false,
                        to, hidden_);
@@ -355,28 +348,28 @@ class Rnn {
     if (d_bias) kernels::ColumnSums(d_gates.data(), n, all, all, d_bias);
     if (V* to = WeightGradient(ctx, half + 1, all, g)) {
       if (d_bias && d_hidden == d_gates.data()) {
-        std::copy_n(d_bias, all, to);
+        TakeRows<V>(d_bias, all, nullptr, 1, all, to);
       } else {
         kernels::ColumnSums(d_hidden, n, all, all, to);
       }
     }
     if (!d_in) return;
-    Numbers<V> behind = direction ? Numbers<V>(n * wide) : Numbers<V>();
+    Numbers<V> behind = direction ? Numbers<V>(place_, n * wide) : Numbers<V>();
     V* d_x = direction ? behind.data() : d_in->data();
     kernels::Product(false, false, n, wide, all, d_gates.data(), all, Weight(k, 0), wide, false,
                      d_x, wide);
-    for (int64_t p = 0; direction && p < n; ++p) {
-      V* to = d_in->data() + turned_[p] * wide;
-      for (int64_t j = 0; j < wide; ++j) to[j] += d_x[p * wide + j];
-    }
+    if (direction) AddRows<V>(d_x, RowsOf(direction), n, wide, d_in->data());
   }
 
+  Place place_;
   const RnnAttrs& attrs_;
   int gates_, directions_;
-  int64_t batch_, hidden_;
+  int64_t hidden_;
   Packing packing_;
-  bool as_it_lies_;
+  int64_t batch_;
+  RowTable source_, order_;
   std::vector<int64_t> turned_;
+  std::optional<RowTable> turned_rows_;
   Numbers<V> input_;
   std::vector<Numbers<V>> weights_, first_[2];
   V* kept_ = nullptr;

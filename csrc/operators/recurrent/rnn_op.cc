@@ -86,7 +86,7 @@ OpDef& AddInputs(OpDef& op) {
              "hidden_size] of each",
              kDuplicable)
       .Input(kLengths, "SequenceLength", "[batch], int32 or int64; absent: all time steps",
-             kDispensable);
+             kDispensable | kOnHost);
 }
 
 void InferShape(InferContext& ctx) {
@@ -148,10 +148,9 @@ void DrawMask(const KernelContext& ctx, const RnnAttrs& a, Tensor* mask) {
       a.seed ? kernels::Philox(static_cast<uint64_t>(a.seed), 0)
              : kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
   double threshold = NumberFor(ctx.In(kInput).dtype(), a.dropout_prob) * 0x1p32;
-  std::vector<uint32_t> bits(mask->numel());
-  generator.Raw(bits.data(), mask->numel());
   uint8_t* to = mask->mutable_data<uint8_t>();
-  for (size_t i = 0; i < bits.size(); ++i) to[i] = bits[i] >= threshold;
+  generator.EachRaw<uint32_t>(
+      mask->numel(), [=] DYGRAPH_FN(int64_t i, uint32_t bits) { to[i] = bits >= threshold; });
 }
 
 template <class T>
@@ -162,7 +161,8 @@ struct RnnKernel {
     bool drops = ctx.attrs<RnnAttrs>().drops();
     if (drops) DrawMask(ctx, ctx.attrs<RnnAttrs>(), &mask);
     T* kept = ctx.Out(kReserve).template mutable_data<T>();
-    std::fill(kept + net.KeptNumbers(), kept + ctx.Out(kReserve).numel(), T(0));
+    const int64_t used = net.KeptNumbers();
+    kernels::Fill(kept + used, ctx.Out(kReserve).numel() - used, T(0));
     net.Use(kept, drops ? mask.data<uint8_t>() : nullptr);
     net.Forward();
     if (Tensor* out = ctx.OutOrNull(kOut)) {
@@ -390,7 +390,7 @@ struct RnnGradGradKernel {
   static void Compute(KernelContext& ctx) {
     using V = Dual<T>;
     Rnn<V> net(ctx, kAlong);
-    std::vector<V> kept(net.KeptNumbers());
+    Numbers<V> kept(ctx.place(), net.KeptNumbers());
     const Tensor& mask = ctx.In(kDropoutState);
     net.Use(kept.data(), ctx.attrs<RnnAttrs>().drops() ? mask.data<uint8_t>() : nullptr);
     net.Forward();
@@ -405,11 +405,11 @@ struct RnnGradGradKernel {
 using grad_grad::RnnThird;
 
 REGISTER_OPERATOR(rnn, DefineRnn);
-REGISTER_CPU_KERNEL(rnn, RnnKernel, float, double);
+REGISTER_KERNELS(rnn, RnnKernel, float, double);
 REGISTER_OPERATOR(rnn_grad, grad::DefineRnnGrad);
-REGISTER_CPU_KERNEL(rnn_grad, grad::RnnGradKernel, float, double);
+REGISTER_KERNELS(rnn_grad, grad::RnnGradKernel, float, double);
 REGISTER_OPERATOR(rnn_grad_grad, grad_grad::DefineRnnGradGrad);
-REGISTER_CPU_KERNEL(rnn_grad_grad, grad_grad::RnnGradGradKernel, float, double);
+REGISTER_KERNELS(rnn_grad_grad, grad_grad::RnnGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(rnn_grad_grad, RnnThird);
 
 }  // namespace
