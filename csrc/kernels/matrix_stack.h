@@ -13,7 +13,8 @@ struct MatrixStack {
 };
 
 // One product of a stack, as MatMul takes it; the sizes of its matrices are m * k, k * n and m * n.
-template <class T>
+// C is T, or on a device float where T has 16 bits.
+template <class T, class C = T>
 struct StackedProduct {
   bool ta, tb;
   int64_t m, n, k;
@@ -23,7 +24,7 @@ struct StackedProduct {
   const T* b;
   int64_t ldb;
   Wide<T> beta;
-  T* c;
+  C* c;
   int64_t ldc;
 };
 

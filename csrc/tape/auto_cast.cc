@@ -45,6 +45,12 @@ Place PlaceOfInputs(const EagerCall& call) {
   return place;
 }
 
+// A parameter that is added to something: the bias of a layer.
+bool IsBias(const EagerCall& call, int slot, const Variable& v) {
+  static const OpInfo& add = GetOp("elementwise_add");
+  return &call.op == &add && slot == 1 && v.persistable && v.IsLeaf();
+}
+
 void AddAll(const std::vector<std::string>& names, std::unordered_set<const OpInfo*>* to) {
   for (const std::string& name : names) to->insert(&GetOp(name));
 }
@@ -63,12 +69,14 @@ DType AutoCast::Wanted(const EagerCall& call) {
   // Gradients follow the types of their calls; updates write into what is there.
   if (&call.op == &cast || call.options.from_tape || call.targets || call.options.queue)
     return DType::kUnset;
-  bool wide = false, narrow = false;
+  bool wide = false, narrow = false, bias = false;
   for (int s = 0; s < call.in.slots(); ++s) {
-    if (IsWide(call.op.inputs[s])) continue;
+    if (IsWide(call.op.inputs[s]) || call.op.inputs[s].on_host()) continue;
     for (int i = 0; i < call.in.count(s); ++i) {
       const Variable* v = call.in.at(s, i);
-      if (IsFloatTensor(v, narrow_)) (v->tensor().dtype() == narrow_ ? narrow : wide) = true;
+      if (!IsFloatTensor(v, narrow_)) continue;
+      const bool is_narrow = v->tensor().dtype() == narrow_;
+      (is_narrow ? narrow : IsBias(call, s, *v) ? bias : wide) = true;
     }
   }
   if (!wide && !narrow) return DType::kUnset;
@@ -77,8 +85,9 @@ DType AutoCast::Wanted(const EagerCall& call) {
   const bool white = white_.count(&call.op);
   if (!takes && (white || narrow)) Widened(call.op);
   if (white) return takes ? narrow_ : narrow ? DType::kFloat32 : DType::kUnset;
-  if (!narrow || (takes && (!wide || call.op.mixed_dtypes))) return DType::kUnset;
-  return DType::kFloat32;
+  if (!narrow) return DType::kUnset;
+  if (!takes || wide) return DType::kFloat32;
+  return bias ? narrow_ : DType::kUnset;
 }
 
 void AutoCast::Widened(const OpInfo& op) {
@@ -100,8 +109,9 @@ void AutoCast::Run(EagerCall& call) {
   in.Map(call.in, [&](Variable* v) {
     while (at >= call.in.begin_of(slot + 1)) ++slot;
     ++at;
-    const DType to = IsWide(call.op.inputs[slot]) ? DType::kFloat32 : wanted;
-    if (!IsFloatTensor(v, narrow_) || v->tensor().dtype() == to) return v;
+    const SlotInfo& info = call.op.inputs[slot];
+    const DType to = IsWide(info) ? DType::kFloat32 : wanted;
+    if (info.on_host() || !IsFloatTensor(v, narrow_) || v->tensor().dtype() == to) return v;
     casts.push_back(Cast(*v, to));
     return casts.back().get();
   });

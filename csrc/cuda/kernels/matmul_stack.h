@@ -7,8 +7,8 @@
 
 namespace dygraph::kernels {
 
-template <class T>
-void MatMulStack(const MatrixStack& stack, const StackedProduct<T>& p) {
+template <class T, class C = T>
+void MatMulStack(const MatrixStack& stack, const StackedProduct<T, C>& p) {
   Walk<3> walk;
   for (int d = 0; d < stack.dims.rank(); ++d) {
     if (stack.dims[d] == 0) return;
@@ -29,8 +29,8 @@ void MatMulStack(const MatrixStack& stack, const StackedProduct<T>& p) {
   Odometer<3> at(walk, outer, 0);
   for (int64_t i = 0; i < calls; ++i, at.Next()) {
     MatMulStack<T>(p.ta, p.tb, p.m, p.n, p.k, p.alpha, p.a + at.offset[0] * a_size, p.lda, a_apart,
-                   p.b + at.offset[1] * b_size, p.ldb, b_apart, p.beta,
-                   p.c + at.offset[2] * c_size, p.ldc, c_apart, count);
+                   p.b + at.offset[1] * b_size, p.ldb, b_apart, p.beta, p.c + at.offset[2] * c_size,
+                   p.ldc, c_apart, count);
   }
 }
 

@@ -125,6 +125,31 @@ void MultiplyIntegers(const Product& p, const T* xd, const T* yd, T* od) {
   });
 }
 
+template <class T>
+void Narrow(const kernels::Wide<T>* from, int64_t n, T* to) {
+  kernels::Map(from, to, n, [] DYGRAPH_FN(kernels::Wide<T> v) { return v; });
+}
+
+// products(to) writes them to `out`, or where they are `added` adds them to zeros, in floats for an
+// `out` of 16 bits.
+template <class T, class F>
+void WriteProducts(Tensor* out, bool added, const F& products) {
+  using W = kernels::Wide<T>;
+  const int64_t n = out->numel();
+  T* to = out->mutable_data<T>();
+  if (!added) return products(to);
+  if constexpr (std::is_same_v<T, W>) {
+    kernels::Fill(to, n, T(0));
+    products(to);
+  } else {
+    Scratch room(out->place(), static_cast<size_t>(n) * sizeof(W));
+    W* sums = room.as<W>();
+    kernels::Fill(sums, n, W(0));
+    products(sums);
+    Narrow(sums, n, to);
+  }
+}
+
 // The gradients that are asked for, from that of the product; x is read for that of y and the
 // reverse.
 template <class T>
@@ -140,31 +165,37 @@ void MultiplyGrad(Product p, kernels::Wide<T> alpha, const Tensor& x, const Tens
   const Dims all = StridesIn(p.batch, p.batch), of_x = StridesIn(p.x_batch, p.batch),
              of_y = StridesIn(p.y_batch, p.batch);
   const bool empty = p.m * p.n * p.k == 0;
-  if (Tensor* out = x_grad) {
+  if (x_grad) {
     const T* yd = y.data<T>();
-    T* to = out->mutable_data<T>();
-    bool added = Numel(p.x_batch) != Numel(p.batch) || empty;
-    if (added) kernels::Fill(to, out->numel(), T(0));
-    if (p.trans_x) {
-      kernels::MatMulStack<T>({p.batch, of_y, all, of_x}, {p.trans_y, true, p.k, p.m, p.n, alpha,
-                                                           yd, p.ldy(), g, p.n, W(added), to, p.m});
-    } else {
-      kernels::MatMulStack<T>({p.batch, all, of_y, of_x}, {false, !p.trans_y, p.m, p.k, p.n, alpha,
-                                                           g, p.n, yd, p.ldy(), W(added), to, p.k});
-    }
+    const bool added = Numel(p.x_batch) != Numel(p.batch) || empty;
+    WriteProducts<T>(x_grad, added, [&](auto* to) {
+      using Stacked = kernels::StackedProduct<T, std::remove_pointer_t<decltype(to)>>;
+      if (p.trans_x) {
+        kernels::MatMulStack<T>(
+            {p.batch, of_y, all, of_x},
+            Stacked{p.trans_y, true, p.k, p.m, p.n, alpha, yd, p.ldy(), g, p.n, W(added), to, p.m});
+      } else {
+        kernels::MatMulStack<T>({p.batch, all, of_y, of_x},
+                                Stacked{false, !p.trans_y, p.m, p.k, p.n, alpha, g, p.n, yd,
+                                        p.ldy(), W(added), to, p.k});
+      }
+    });
   }
-  if (Tensor* out = y_grad) {
+  if (y_grad) {
     const T* xd = x.data<T>();
-    T* to = out->mutable_data<T>();
-    bool added = Numel(p.y_batch) != Numel(p.batch) || empty;
-    if (added) kernels::Fill(to, out->numel(), T(0));
-    if (p.trans_y) {
-      kernels::MatMulStack<T>({p.batch, all, of_x, of_y}, {true, p.trans_x, p.n, p.k, p.m, alpha, g,
-                                                           p.n, xd, p.ldx(), W(added), to, p.k});
-    } else {
-      kernels::MatMulStack<T>({p.batch, of_x, all, of_y}, {!p.trans_x, false, p.k, p.n, p.m, alpha,
-                                                           xd, p.ldx(), g, p.n, W(added), to, p.n});
-    }
+    const bool added = Numel(p.y_batch) != Numel(p.batch) || empty;
+    WriteProducts<T>(y_grad, added, [&](auto* to) {
+      using Stacked = kernels::StackedProduct<T, std::remove_pointer_t<decltype(to)>>;
+      if (p.trans_y) {
+        kernels::MatMulStack<T>(
+            {p.batch, all, of_x, of_y},
+            Stacked{true, p.trans_x, p.n, p.k, p.m, alpha, g, p.n, xd, p.ldx(), W(added), to, p.k});
+      } else {
+        kernels::MatMulStack<T>({p.batch, of_x, all, of_y},
+                                Stacked{!p.trans_x, false, p.k, p.n, p.m, alpha, xd, p.ldx(), g,
+                                        p.n, W(added), to, p.n});
+      }
+    });
   }
 }
 
