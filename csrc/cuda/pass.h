@@ -8,7 +8,8 @@
 
 #define DYGRAPH_CUDA_PASS 1
 #define DYGRAPH_INLINE __host__ __device__ __forceinline__
-#define DYGRAPH_FN __host__ __device__
+#define DYGRAPH_BOTH __host__ __device__
+#define DYGRAPH_FN __device__  // of host and device it would be copied to the heap for each launch
 
 #include "op/epilogue.h"
 #include "op/gradient_shapes.h"

@@ -1,5 +1,5 @@
 // Loops whose body is given for an index or for a row, in words that the host and devices share.
-// Bodies are marked DYGRAPH_FN and capture by value.
+// Bodies are marked DYGRAPH_BOTH and capture by value.
 //
 //   ForEachRow(rows, n, [=] DYGRAPH_FN(int64_t r, Team team) {
 //     const float *a = x + r * n;

@@ -57,14 +57,14 @@ DYGRAPH_INLINE float Pow(float base, float exponent) {
   p = y == 0.0 ? 0.0 : p;
   return static_cast<float>(detail::RoughExp2(p) * sign);
 }
-DYGRAPH_FN inline double Pow(double x, double y) { return std::pow(x, y); }
+DYGRAPH_BOTH inline double Pow(double x, double y) { return std::pow(x, y); }
 
 // x to the power of one finite number, for loops: what depends on that number alone is settled.
 template <class T>
 struct PowerOf {
   T exponent;
   explicit PowerOf(T e) : exponent(e) {}
-  DYGRAPH_FN T operator()(T x) const { return std::pow(x, exponent); }
+  DYGRAPH_BOTH T operator()(T x) const { return std::pow(x, exponent); }
 };
 template <>
 struct PowerOf<float> {

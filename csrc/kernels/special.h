@@ -18,7 +18,7 @@ constexpr double kPi = 3.14159265358979323846;
 // The derivative of LogGamma. Downwards to [1, 2] by psi(x) = psi(x - 1) + 1 / (x - 1), where a
 // Chebyshev fit made for this file is multiplied by the distance from the zero, so that no digit is
 // lost beside it; from 10 on Stirling's series; left of 0 the reflection psi(1 - x) - pi cot(pi x).
-DYGRAPH_FN inline double Digamma(double x) {
+DYGRAPH_BOTH inline double Digamma(double x) {
   const double inf = std::numeric_limits<double>::infinity();
   if (x == 0) return std::copysign(inf, -x);
   if (x < 0) {
@@ -54,7 +54,7 @@ DYGRAPH_FN inline double Digamma(double x) {
 }
 
 // q^-s
-DYGRAPH_FN inline double InversePower(double q, int s) {
+DYGRAPH_BOTH inline double InversePower(double q, int s) {
   double base = 1 / q, power = 1;
   for (; s > 0; s >>= 1, base *= base) power *= s & 1 ? base : 1;
   return power;
@@ -62,7 +62,7 @@ DYGRAPH_FN inline double InversePower(double q, int s) {
 
 // zeta(s, q) = sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, and the
 // Euler-Maclaurin formula for the rest (DLMF 25.11.5).
-DYGRAPH_FN inline double HurwitzZeta(int s, double q) {
+DYGRAPH_BOTH inline double HurwitzZeta(int s, double q) {
   constexpr double kBernoulli[] = {// B_2j / (2j)!
                                    1.0 / 12,           -1.0 / 720,
                                    1.0 / 30240,        -1.0 / 1209600,
@@ -102,7 +102,7 @@ class Polygamma {
       cot_ = next;
     }
   }
-  DYGRAPH_FN double operator()(double x) const {
+  DYGRAPH_BOTH double operator()(double x) const {
     const double inf = std::numeric_limits<double>::infinity();
     if (n_ == 0) return Digamma(x);
     double sign = n_ % 2 == 0 ? -1 : 1;
@@ -172,7 +172,7 @@ class BesselI {
       a *= (odd * odd - 4.0 * n * n) / (8 * (k + 1.0));
     }
   }
-  DYGRAPH_FN double operator()(double x) const {
+  DYGRAPH_BOTH double operator()(double x) const {
     const double inf = std::numeric_limits<double>::infinity();
     double t = std::abs(x), y;
     if (t == inf) {

@@ -63,7 +63,7 @@ struct SinOfAngle {
     y = FromBits<float>(FromBits<uint32_t>(y) ^ ((a.quarter & 2u) << 30));
     return x == 0.0f ? x : y;
   }
-  DYGRAPH_FN static float Far(float x) { return std::sin(x); }
+  DYGRAPH_BOTH static float Far(float x) { return std::sin(x); }
 };
 struct CosOfAngle {
   static DYGRAPH_INLINE float Near(float x) {
@@ -72,7 +72,7 @@ struct CosOfAngle {
     float y = (a.quarter & 1u) ? detail::SinOfEighth(r, z) : detail::CosOfEighth(z);
     return FromBits<float>(FromBits<uint32_t>(y) ^ (((a.quarter + 1u) & 2u) << 30));
   }
-  DYGRAPH_FN static float Far(float x) { return std::cos(x); }
+  DYGRAPH_BOTH static float Far(float x) { return std::cos(x); }
 };
 struct TanOfAngle {
   static DYGRAPH_INLINE float Near(float x) {
@@ -87,7 +87,7 @@ struct TanOfAngle {
     float y = static_cast<float>((odd ? -c : s) / (odd ? s : c));
     return x == 0.0f ? x : y;
   }
-  DYGRAPH_FN static float Far(float x) { return std::tan(x); }
+  DYGRAPH_BOTH static float Far(float x) { return std::tan(x); }
 };
 
 DYGRAPH_INLINE float Asin(float x) {

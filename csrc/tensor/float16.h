@@ -10,12 +10,12 @@
 namespace dygraph {
 
 namespace detail {
-DYGRAPH_FN inline uint32_t BitsOf(float f) {
+DYGRAPH_BOTH inline uint32_t BitsOf(float f) {
   uint32_t u;
   std::memcpy(&u, &f, 4);
   return u;
 }
-DYGRAPH_FN inline float FloatOf(uint32_t u) {
+DYGRAPH_BOTH inline float FloatOf(uint32_t u) {
   float f;
   std::memcpy(&f, &u, 4);
   return f;
@@ -25,7 +25,7 @@ DYGRAPH_FN inline float FloatOf(uint32_t u) {
 struct bfloat16 {
   uint16_t bits;
   bfloat16() = default;
-  DYGRAPH_FN bfloat16(float f) {
+  DYGRAPH_BOTH bfloat16(float f) {
     uint32_t u = detail::BitsOf(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) {
       bits = static_cast<uint16_t>((u >> 16) | 0x40);  // a NaN stays one
@@ -33,13 +33,13 @@ struct bfloat16 {
       bits = static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
     }
   }
-  DYGRAPH_FN operator float() const { return detail::FloatOf(static_cast<uint32_t>(bits) << 16); }
+  DYGRAPH_BOTH operator float() const { return detail::FloatOf(static_cast<uint32_t>(bits) << 16); }
 };
 
 struct float16 {
   uint16_t bits;
   float16() = default;
-  DYGRAPH_FN float16(float f) {
+  DYGRAPH_BOTH float16(float f) {
     uint32_t u = detail::BitsOf(f);
     uint32_t sign = (u >> 16) & 0x8000u;
     u &= 0x7fffffffu;
@@ -55,7 +55,7 @@ struct float16 {
       bits = static_cast<uint16_t>(sign | (u >> 13));
     }
   }
-  DYGRAPH_FN operator float() const {
+  DYGRAPH_BOTH operator float() const {
     uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
     uint32_t exponent = (bits >> 10) & 0x1f;
     uint32_t mantissa = bits & 0x3ffu;

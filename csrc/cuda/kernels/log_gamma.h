@@ -7,6 +7,6 @@
 
 namespace dygraph::kernels {
 
-DYGRAPH_FN inline double LogGamma(double x) { return ::lgamma(x); }
+DYGRAPH_BOTH inline double LogGamma(double x) { return ::lgamma(x); }
 
 }  // namespace dygraph::kernels

@@ -18,8 +18,8 @@ struct RandomSource {
   uint64_t seed, stream;
   const uint64_t* at = nullptr;
 
-  DYGRAPH_FN uint64_t Seed() const { return at ? seed + at[0] : seed; }
-  DYGRAPH_FN uint64_t Stream() const { return at ? stream + at[1] : stream; }
+  DYGRAPH_BOTH uint64_t Seed() const { return at ? seed + at[0] : seed; }
+  DYGRAPH_BOTH uint64_t Stream() const { return at ? stream + at[1] : stream; }
 };
 
 // The four words of a block, alone or as two pairs. Word w of block b is element
@@ -55,7 +55,7 @@ struct EachBits {
   int64_t first, n;
   F f;
 
-  DYGRAPH_FN void operator()(int64_t at) const {
+  DYGRAPH_BOTH void operator()(int64_t at) const {
     constexpr int64_t kWide = PhiloxBlock::kWide, kBatch = kWide * kPerBlock<Bits>;
     const int64_t block = first / kBatch * kWide + at;
     const int64_t begin = block / kWide * kBatch + block % kWide - first;
@@ -73,18 +73,18 @@ using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 template <class T>
 struct StoreBits {
   T* out;
-  DYGRAPH_FN void operator()(int64_t j, T bits) const { out[j] = bits; }
+  DYGRAPH_BOTH void operator()(int64_t j, T bits) const { out[j] = bits; }
 };
 template <class T>
 struct StoreUnit {
   T* out;
-  DYGRAPH_FN void operator()(int64_t j, BitsOf<T> bits) const { out[j] = ToUnit(bits); }
+  DYGRAPH_BOTH void operator()(int64_t j, BitsOf<T> bits) const { out[j] = ToUnit(bits); }
 };
 
 struct StoreSource {
   RandomSource source;
   int64_t* out;
-  DYGRAPH_FN void operator()(int64_t) const {
+  DYGRAPH_BOTH void operator()(int64_t) const {
     out[0] = static_cast<int64_t>(source.Seed());
     out[1] = static_cast<int64_t>(source.Stream());
   }
@@ -97,7 +97,7 @@ struct EachNormal {
   int64_t first, n;
   T* out;
 
-  DYGRAPH_FN void operator()(int64_t at) const {
+  DYGRAPH_BOTH void operator()(int64_t at) const {
     constexpr int64_t kWide = PhiloxBlock::kWide, kBatch = kWide * kPerBlock<BitsOf<T>>;
     const int64_t block = first / kBatch * kWide + at;
     const int64_t begin = block / kWide * kBatch + block % kWide - first;
@@ -152,7 +152,7 @@ class Philox {
 
   // One element of Normal, in a loop.
   template <class T>
-  DYGRAPH_FN T NormalAt(int64_t i) const {
+  DYGRAPH_BOTH T NormalAt(int64_t i) const {
     using Bits = detail::BitsOf<T>;
     constexpr int64_t kWide = detail::PhiloxBlock::kWide, kBatch = kWide * detail::kPerBlock<Bits>;
     const int64_t in_batch = i % kBatch;

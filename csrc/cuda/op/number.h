@@ -18,7 +18,7 @@ class Number {
   explicit Number(T value) : dtype_(DType::kUnset), value_(value) {}
   // What the loop finds at an address of the device.
   explicit Number(const T* at) : dtype_(DTypeOf<T>::value), at_(at) {}
-  DYGRAPH_FN T operator()() const {
+  DYGRAPH_BOTH T operator()() const {
     switch (dtype_) {
       case DType::kUnset: return value_;
       case DType::kFloat32: return static_cast<T>(*static_cast<const float*>(at_));

@@ -23,7 +23,7 @@ struct BesselOfOrder : Special {
   struct F {
     kernels::BesselI bessel;
     explicit F(const Attrs& a) : bessel(a.order, a.scaled) {}
-    DYGRAPH_FN T operator()(T x) const { return static_cast<T>(bessel(static_cast<double>(x))); }
+    DYGRAPH_BOTH T operator()(T x) const { return static_cast<T>(bessel(static_cast<double>(x))); }
   };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     const Attrs& a = g.attrs<Attrs>();

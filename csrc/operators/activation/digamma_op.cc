@@ -12,7 +12,7 @@ struct Digamma : Special {
       "[-1.9635, -0.5772, 1.2561]";
   template <class T>
   struct F {
-    DYGRAPH_FN T operator()(T x) const { return static_cast<T>(kernels::Digamma(x)); }
+    DYGRAPH_BOTH T operator()(T x) const { return static_cast<T>(kernels::Digamma(x)); }
   };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();

@@ -13,7 +13,7 @@ struct Lgamma : Special {
   template <class T>
   struct F {
     DYGRAPH_INLINE float operator()(float x) const { return kernels::LogGammaOf(x); }
-    DYGRAPH_FN double operator()(double x) const { return kernels::LogGamma(x); }
+    DYGRAPH_BOTH double operator()(double x) const { return kernels::LogGamma(x); }
   };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     g.Call("elementwise_mul", {g.Apply("digamma", {x}), incoming}, {result});

@@ -22,7 +22,7 @@ struct PolygammaOfOrder : Special {
   struct F {
     kernels::Polygamma polygamma;
     explicit F(const Attrs& a) : polygamma(a.n) {}
-    DYGRAPH_FN T operator()(T x) const { return static_cast<T>(polygamma(static_cast<double>(x))); }
+    DYGRAPH_BOTH T operator()(T x) const { return static_cast<T>(polygamma(static_cast<double>(x))); }
   };
   static void Gradient(GradBuilder& g, RecipeRef x, RecipeRef incoming, RecipeRef result) {
     RecipeRef slope = g.Temp();

@@ -53,7 +53,7 @@ struct BesselOfDouble {
     static const kernels::BesselI made(order, scaled);
     return made;
   }
-  DYGRAPH_FN double operator()(double x) const { return bessel(x); }
+  DYGRAPH_BOTH double operator()(double x) const { return bessel(x); }
 };
 template <int order, bool scaled>
 struct BesselF {

@@ -12,7 +12,7 @@ constexpr int64_t kFloorDivisionCost = 20;
 
 struct FloorDiv {
   template <class T>
-  DYGRAPH_FN static T F(T a, T b) {
+  DYGRAPH_BOTH static T F(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       b = kernels::CheckedDivisor(b);
       if constexpr (std::is_unsigned_v<T>) {
@@ -36,7 +36,7 @@ struct FloorDiv {
 
 struct Mod {
   template <class T>
-  DYGRAPH_FN static T F(T a, T b) {
+  DYGRAPH_BOTH static T F(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       b = kernels::CheckedDivisor(b);
       if constexpr (std::is_unsigned_v<T>) {

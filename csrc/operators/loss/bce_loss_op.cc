@@ -20,21 +20,21 @@ struct BceLoss {
           "X must hold probabilities in [0, 1], got %. Scores go into "
           "sigmoid_cross_entropy_with_logits");
     }
-    DYGRAPH_FN static T Log(T p) {
+    DYGRAPH_BOTH static T Log(T p) {
       T log = kernels::Log(p);
       return log < T(-100) ? T(-100) : log;
     }
-    DYGRAPH_FN T Value(T x, T y) const { return (y - T(1)) * Log(T(1) - x) - y * Log(x); }
-    DYGRAPH_FN T Slope(T x, T y) const {
+    DYGRAPH_BOTH T Value(T x, T y) const { return (y - T(1)) * Log(T(1) - x) - y * Log(x); }
+    DYGRAPH_BOTH T Slope(T x, T y) const {
       T product = x * (T(1) - x);
       return (x - y) / (product < kLeast ? kLeast : product);
     }
-    DYGRAPH_FN T Curve(T x, T y) const {
+    DYGRAPH_BOTH T Curve(T x, T y) const {
       T product = x * (T(1) - x);
       T curve = (product - (x - y) * (T(1) - 2 * x)) / (product * product);
       return product < kLeast ? T(1) / kLeast : curve;
     }
-    DYGRAPH_FN T Bend(T x, T y) const {
+    DYGRAPH_BOTH T Bend(T x, T y) const {
       T z = T(1) - x, bend = 2 * (T(1) - y) / (z * z * z) - 2 * y / (x * x * x);
       return x * z < kLeast ? T(0) : bend;
     }

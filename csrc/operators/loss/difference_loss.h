@@ -147,7 +147,7 @@ struct Loss {
   }
 
   template <class F, class T>
-  DYGRAPH_FN static T ExtraOf(const F& f, T d, T y) {
+  DYGRAPH_BOTH static T ExtraOf(const F& f, T d, T y) {
     if constexpr (L::kExtra != nullptr) {
       return f.Extra(d, y);
     } else {

@@ -13,11 +13,11 @@ struct HingeLoss {
   template <class T>
   struct Fn {
     Fn(const KernelContext&, const T*, const T*, int64_t) {}
-    DYGRAPH_FN T Value(T x, T y) const {
+    DYGRAPH_BOTH T Value(T x, T y) const {
       T v = T(1) - (T(2) * y - T(1)) * x;
       return v < T(0) ? T(0) : v;
     }
-    DYGRAPH_FN T Slope(T x, T y) const {
+    DYGRAPH_BOTH T Slope(T x, T y) const {
       T sign = T(2) * y - T(1);
       return T(1) - sign * x > T(0) ? -sign : T(0);
     }

@@ -28,13 +28,13 @@ struct HuberLoss {
       ENFORCE(delta > 0, InvalidArgument, "delta must be above 0 in ", DTypeOf<T>::value, ", got ",
               ToString(FloatValue(ctx.attrs<HuberAttrs>().delta)));
     }
-    DYGRAPH_FN T Extra(T d, T) const { return -d; }
-    DYGRAPH_FN T Value(T d, T) const {
+    DYGRAPH_BOTH T Extra(T d, T) const { return -d; }
+    DYGRAPH_BOTH T Value(T d, T) const {
       T r = std::abs(d);
       return r <= delta ? T(0.5) * r * r : delta * (r - T(0.5) * delta);
     }
-    DYGRAPH_FN T Slope(T d, T) const { return d > delta ? delta : d < -delta ? -delta : d; }
-    DYGRAPH_FN T Curve(T d, T) const { return std::abs(d) <= delta ? T(1) : T(0); }
+    DYGRAPH_BOTH T Slope(T d, T) const { return d > delta ? delta : d < -delta ? -delta : d; }
+    DYGRAPH_BOTH T Curve(T d, T) const { return std::abs(d) <= delta ? T(1) : T(0); }
   };
 };
 

@@ -22,15 +22,15 @@ struct LogLoss {
     T e;
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : e(static_cast<T>(ctx.attrs<LogLossAttrs>().epsilon)) {}
-    DYGRAPH_FN T Value(T p, T y) const {
+    DYGRAPH_BOTH T Value(T p, T y) const {
       return -(y * kernels::Log(p + e)) - (T(1) - y) * kernels::Log(T(1) - p + e);
     }
-    DYGRAPH_FN T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
-    DYGRAPH_FN T Curve(T p, T y) const {
+    DYGRAPH_BOTH T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
+    DYGRAPH_BOTH T Curve(T p, T y) const {
       T a = p + e, b = T(1) - p + e;
       return y / (a * a) + (T(1) - y) / (b * b);
     }
-    DYGRAPH_FN T Bend(T p, T y) const {
+    DYGRAPH_BOTH T Bend(T p, T y) const {
       T a = p + e, b = T(1) - p + e;
       return 2 * (T(1) - y) / (b * b * b) - 2 * y / (a * a * a);
     }

@@ -22,12 +22,12 @@ struct MarginRankLoss {
     T margin;
     explicit Fn(const KernelContext& ctx)
         : margin(static_cast<T>(ctx.attrs<MarginAttrs>().margin)) {}
-    DYGRAPH_FN T Value(T d, T y) const {
+    DYGRAPH_BOTH T Value(T d, T y) const {
       T v = margin - y * d;
       return v < T(0) ? T(0) : v;
     }
-    DYGRAPH_FN T Extra(T d, T y) const { return margin - y * d > T(0) ? T(1) : T(0); }
-    DYGRAPH_FN T Slope(T d, T y) const { return -y * Extra(d, y); }
+    DYGRAPH_BOTH T Extra(T d, T y) const { return margin - y * d > T(0) ? T(1) : T(0); }
+    DYGRAPH_BOTH T Slope(T d, T y) const { return -y * Extra(d, y); }
   };
 };
 

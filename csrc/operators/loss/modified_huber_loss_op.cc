@@ -18,16 +18,16 @@ struct ModifiedHuber {
       kernels::CheckEach(
           y, n, [] DYGRAPH_FN(T v) { return v == T(0) || v == T(1); }, "Y must hold 0 or 1, got %");
     }
-    DYGRAPH_FN T Value(T x, T y) const {
+    DYGRAPH_BOTH T Value(T x, T y) const {
       T v = (T(2) * y - T(1)) * x;
       if (v < T(-1)) return T(-4) * v;
       return v < T(1) ? (T(1) - v) * (T(1) - v) : v == v ? T(0) : v;
     }
-    DYGRAPH_FN T Slope(T x, T y) const {
+    DYGRAPH_BOTH T Slope(T x, T y) const {
       T sign = T(2) * y - T(1), v = sign * x;
       return v < T(-1) ? T(-4) * sign : v < T(1) ? T(-2) * (T(1) - v) * sign : T(0);
     }
-    DYGRAPH_FN T Curve(T x, T y) const {
+    DYGRAPH_BOTH T Curve(T x, T y) const {
       T v = (T(2) * y - T(1)) * x;
       return v >= T(-1) && v < T(1) ? T(2) : T(0);
     }

@@ -46,19 +46,19 @@ inline std::string GradOf(const std::string& name) { return name + "@GRAD"; }
 // The derivatives of a function as functions of it and its arguments.
 struct SlopeOf {
   template <class F, class T>
-  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+  DYGRAPH_BOTH T operator()(const F& f, T x, T y) const {
     return f.Slope(x, y);
   }
 };
 struct CurveOf {
   template <class F, class T>
-  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+  DYGRAPH_BOTH T operator()(const F& f, T x, T y) const {
     return f.Curve(x, y);
   }
 };
 struct BendOf {
   template <class F, class T>
-  DYGRAPH_FN T operator()(const F& f, T x, T y) const {
+  DYGRAPH_BOTH T operator()(const F& f, T x, T y) const {
     return f.Bend(x, y);
   }
 };

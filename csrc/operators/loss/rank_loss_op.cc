@@ -13,9 +13,9 @@ struct RankLoss {
   template <class T>
   struct Fn {
     explicit Fn(const KernelContext&) {}
-    DYGRAPH_FN T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
-    DYGRAPH_FN T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
-    DYGRAPH_FN T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
+    DYGRAPH_BOTH T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
+    DYGRAPH_BOTH T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
+    DYGRAPH_BOTH T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
   };
 };
 

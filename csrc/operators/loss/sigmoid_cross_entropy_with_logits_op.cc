@@ -42,18 +42,18 @@ struct LogitsLoss {
           kernels::Sum(),
           [=] DYGRAPH_FN(int64_t kept) { *share = T(1) / static_cast<T>(kept > 1 ? kept : 1); });
     }
-    DYGRAPH_FN T FactorOf(T y) const { return y == ignored ? T(0) : factor ? (*factor)() : T(1); }
+    DYGRAPH_BOTH T FactorOf(T y) const { return y == ignored ? T(0) : factor ? (*factor)() : T(1); }
     // 0 where it is ignored, so that 0 times what comes of it is 0.
-    DYGRAPH_FN T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
-    DYGRAPH_FN T Value(T x, T y) const {
+    DYGRAPH_BOTH T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
+    DYGRAPH_BOTH T Value(T x, T y) const {
       // Of the two equal forms the one whose terms do not cancel for labels of 0 and 1.
       T kept = Kept(x, y), z = y == T(1) ? -kept : kept, less = y == T(1) ? T(0) : kept * y;
       return FactorOf(y) * (kernels::Softplus(z) - less);
     }
-    DYGRAPH_FN T Slope(T x, T y) const {
+    DYGRAPH_BOTH T Slope(T x, T y) const {
       return FactorOf(y) * (kernels::Sigmoid(Kept(x, y)) - Kept(y, y));
     }
-    DYGRAPH_FN T Curve(T x, T y) const {
+    DYGRAPH_BOTH T Curve(T x, T y) const {
       T kept = Kept(x, y);
       return FactorOf(y) * kernels::Sigmoid(kept) * kernels::Sigmoid(-kept);
     }

@@ -26,18 +26,18 @@ struct TeacherLoss {
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : up(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_up_bound)),
           low(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_lower_bound)) {}
-    DYGRAPH_FN T Value(T x, T y) const {
+    DYGRAPH_BOTH T Value(T x, T y) const {
       if (y < T(-1)) return kernels::Softplus(x);
       if (y < T(0)) return kernels::Softplus(-x);
       return T(2) * kernels::Softplus(x) - x * y;
     }
-    DYGRAPH_FN bool Flat(T x) const { return x >= up || x <= low; }
-    DYGRAPH_FN T Slope(T x, T y) const {
+    DYGRAPH_BOTH bool Flat(T x) const { return x >= up || x <= low; }
+    DYGRAPH_BOTH T Slope(T x, T y) const {
       if (Flat(x)) return T(0);
       T p = kernels::Sigmoid(x);
       return y < T(-1) ? p : y < T(0) ? p - T(1) : T(2) * p - y;
     }
-    DYGRAPH_FN T Curve(T x, T y) const {
+    DYGRAPH_BOTH T Curve(T x, T y) const {
       if (Flat(x)) return T(0);
       T slope = kernels::Sigmoid(x) * kernels::Sigmoid(-x);
       return y < T(0) ? slope : T(2) * slope;

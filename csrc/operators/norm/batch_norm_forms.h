@@ -124,7 +124,7 @@ void UpdateRunning(const T* old, const double* batch, int64_t n, double momentum
 
 // to = the mean, the factor and the summand of channel c, in lists of n one after the other.
 template <class T>
-DYGRAPH_FN inline void FillVectors(double mean, double variance, T scale, T bias, double epsilon,
+DYGRAPH_BOTH inline void FillVectors(double mean, double variance, T scale, T bias, double epsilon,
                                    int64_t c, int64_t n, T* to) {
   double inverse = 1 / std::sqrt(variance + epsilon);
   to[c] = static_cast<T>(mean);

@@ -30,7 +30,7 @@ class NumberTo {
  public:
   explicit NumberTo(Tensor* out)
       : dtype_(out ? out->dtype() : DType::kUnset), to_(out ? out->mutable_raw_data() : nullptr) {}
-  DYGRAPH_FN void operator()(double value) const {
+  DYGRAPH_BOTH void operator()(double value) const {
     if (dtype_ == DType::kFloat32) *static_cast<float*>(to_) = static_cast<float>(value);
     if (dtype_ == DType::kFloat64) *static_cast<double*>(to_) = value;
   }

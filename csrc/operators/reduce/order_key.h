@@ -30,7 +30,7 @@ struct Lines {
 
 // A number whose order as an unsigned one is that of the values, NaN last.
 template <class T>
-DYGRAPH_FN inline auto OrderKey(T v) {
+DYGRAPH_BOTH inline auto OrderKey(T v) {
   using K = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   constexpr K kSign = K(1) << (8 * sizeof(K) - 1);
   if constexpr (std::is_integral_v<T>) {

@@ -109,7 +109,7 @@ struct DeviceMatrix {
     const double* x;
     int64_t n;
     double* to;
-    DYGRAPH_FN void operator()(int64_t, kernels::Team team) const {
+    DYGRAPH_BOTH void operator()(int64_t, kernels::Team team) const {
       const double *from = x, sum = team.Sum<double>(n, [=](int64_t i) { return from[i]; });
       double* result = to;
       team.Once([=] { *result = sum; });

@@ -125,7 +125,7 @@ struct WithGrad {
   F f;
   const T* g;
   template <class Numbers>
-  DYGRAPH_FN void operator()(const Numbers& m, int64_t i) const {
+  DYGRAPH_BOTH void operator()(const Numbers& m, int64_t i) const {
     f(m, i, g[i]);
   }
 };
@@ -138,7 +138,7 @@ struct WithTouched {
   int64_t width;
   kernels::RowGroups groups;
   template <class Numbers>
-  DYGRAPH_FN void operator()(const Numbers& m, int64_t i) const {
+  DYGRAPH_BOTH void operator()(const Numbers& m, int64_t i) const {
     const int64_t group = i / width, k = i % width;
     T g = 0;
     for (int64_t j = groups.begin[group]; j < groups.begin[group + 1]; ++j)
@@ -148,12 +148,12 @@ struct WithTouched {
 };
 
 struct Nothing {
-  DYGRAPH_FN int operator()() const { return 0; }
+  DYGRAPH_BOTH int operator()() const { return 0; }
 };
 template <class F>
 struct Once {
   F f;
-  DYGRAPH_FN void operator()(int, int64_t) const { f(); }
+  DYGRAPH_BOTH void operator()(int, int64_t) const { f(); }
 };
 
 }  // namespace detail

@@ -20,7 +20,7 @@ struct UnscaleStep {
   const T* x;
   T* y;
   bool* found;
-  DYGRAPH_FN void operator()(T inverse, int64_t i) const {
+  DYGRAPH_BOTH void operator()(T inverse, int64_t i) const {
     const T v = x[i];
     if (found && v * T(0) != 0) *found = true;
     if (y) y[i] = v * inverse;
@@ -29,7 +29,7 @@ struct UnscaleStep {
 template <class T>
 struct Inverse {
   Number<double> scale;
-  DYGRAPH_FN T operator()() const { return static_cast<T>(1 / scale()); }
+  DYGRAPH_BOTH T operator()() const { return static_cast<T>(1 / scale()); }
 };
 }  // namespace detail
 
