@@ -118,17 +118,17 @@ void Lstm<V>::Cells(int64_t n, int64_t begin, int64_t end, const V* add, const V
       DYGRAPH_IVDEP
       for (int64_t j = begin; j < end; ++j) {
         const int64_t k = r * H + j;
-        const LstmUnit<V> u =
-            LstmStep(row[in + j] + add[in + j], row[fo + j] + add[fo + j],
-                     row[ca + j] + add[ca + j], row[ou + j] + add[ou + j], c_before[k],
-                     NoPeepholes(), SigmoidAct(), TanhAct(), TanhAct());
-        row[in + j] = u.i;
-        row[fo + j] = u.f;
-        row[ca + j] = u.g;
-        row[ou + j] = u.o;
-        c_now[k] = u.c;
-        cell_now[k] = u.y;
-        h_now[k] = u.o * u.y;
+        V i = Sigmoid(row[in + j] + add[in + j]), f = Sigmoid(row[fo + j] + add[fo + j]);
+        V g = Tanh(row[ca + j] + add[ca + j]), o = Sigmoid(row[ou + j] + add[ou + j]);
+        V now = f * c_before[k] + i * g;
+        V y = Tanh(now);
+        row[in + j] = i;
+        row[fo + j] = f;
+        row[ca + j] = g;
+        row[ou + j] = o;
+        c_now[k] = now;
+        cell_now[k] = y;
+        h_now[k] = o * y;
       }
     });
   }
@@ -201,8 +201,7 @@ void Lstm<V>::Backward(StepWeight<V> weight, const V* d_h, const V* d_c, V* d_ga
           V *d_row = to + r * G, *dc_row = d_c0 + r * H;
           DYGRAPH_IVDEP
           for (int64_t j = begin; j < end; ++j) {
-            const LstmUnit<V> unit{row[in + j], row[fo + j], row[ca + j],
-                                   row[ou + j], V(),         y_row[j]};
+            const LstmUnit<V> unit{row[in + j], row[fo + j], row[ca + j], row[ou + j], y_row[j]};
             const LstmGradient<V> d = LstmBack(unit, c_row[j], h_row[j], dc_row[j], peepholes_of(j),
                                                gate_slope, candidate_slope, cell_slope);
             d_row[in + j] = d.i;

@@ -1,4 +1,5 @@
-// The formulas of recurrent cells, of one hidden unit: what loops of the host and of devices share.
+// Formulas of recurrent cells, of one hidden unit, that loops of the host and of devices share. Steps
+// forward stand in the loops themselves: on the host their bits follow from how a loop is written.
 #pragma once
 
 #include <cstdint>
@@ -31,26 +32,7 @@ DYGRAPH_INLINE V SlopeOf(Act act, V y) {
   }
 }
 
-// The same as functors: of one activation, or of any.
-struct SigmoidAct {
-  template <class V>
-  DYGRAPH_INLINE V operator()(V x) const {
-    return Sigmoid(x);
-  }
-};
-struct TanhAct {
-  template <class V>
-  DYGRAPH_INLINE V operator()(V x) const {
-    return Tanh(x);
-  }
-};
-struct AnyAct {
-  Act act;
-  template <class V>
-  DYGRAPH_INLINE V operator()(V x) const {
-    return Activated(act, x);
-  }
-};
+// The same as functors.
 struct SigmoidSlope {
   template <class V>
   DYGRAPH_INLINE V operator()(V y) const {
@@ -81,20 +63,16 @@ struct Slope {
   bool step;
 };
 
-// What the gates of an LSTM see of its cell.
+// What the gates of an LSTM give back to its cell: with peepholes, and without.
+template <class V>
+struct Peepholes {
+  V i, f, o;
+  DYGRAPH_INLINE V FromOutput(V d_c, V d_o) const { return d_c + d_o * o; }
+  DYGRAPH_INLINE V FromInputAndForget(V d_c, V d_i, V d_f) const {
+    return d_c + (d_i * i + d_f * f);
+  }
+};
 struct NoPeepholes {
-  template <class V>
-  DYGRAPH_INLINE V ToInput(V sum, V) const {
-    return sum;
-  }
-  template <class V>
-  DYGRAPH_INLINE V ToForget(V sum, V) const {
-    return sum;
-  }
-  template <class V>
-  DYGRAPH_INLINE V ToOutput(V sum, V) const {
-    return sum;
-  }
   template <class V>
   DYGRAPH_INLINE V FromOutput(V d_c, V) const {
     return d_c;
@@ -104,37 +82,11 @@ struct NoPeepholes {
     return d_c;
   }
 };
-template <class V>
-struct Peepholes {
-  V i, f, o;
-  DYGRAPH_INLINE V ToInput(V sum, V c) const { return sum + i * c; }
-  DYGRAPH_INLINE V ToForget(V sum, V c) const { return sum + f * c; }
-  DYGRAPH_INLINE V ToOutput(V sum, V c) const { return sum + o * c; }
-  // The gradient of the cell, with what comes back from the gates.
-  DYGRAPH_INLINE V FromOutput(V d_c, V d_o) const { return d_c + d_o * o; }
-  DYGRAPH_INLINE V FromInputAndForget(V d_c, V d_i, V d_f) const {
-    return d_c + (d_i * i + d_f * f);
-  }
-};
 
 template <class V>
 struct LstmUnit {
-  V i, f, g, o, c, y;  // y: the activated cell
+  V i, f, g, o, y;  // the gates and the activated cell
 };
-
-// From the sums behind i, f, g and o and the cell of the step before.
-template <class V, class P, class Gate, class Candidate, class CellAct>
-DYGRAPH_INLINE LstmUnit<V> LstmStep(V i, V f, V g, V o, V c_before, const P& peepholes, Gate gate,
-                                    Candidate candidate, CellAct cell_act) {
-  LstmUnit<V> unit;
-  unit.i = gate(peepholes.ToInput(i, c_before));
-  unit.f = gate(peepholes.ToForget(f, c_before));
-  unit.g = candidate(g);
-  unit.c = unit.f * c_before + unit.i * unit.g;
-  unit.o = gate(peepholes.ToOutput(o, unit.c));
-  unit.y = cell_act(unit.c);
-  return unit;
-}
 
 template <class V>
 struct LstmGradient {
@@ -142,7 +94,7 @@ struct LstmGradient {
   V c_before;
 };
 
-// From the gradients of h and c. `unit` needs no c.
+// From the gradients of h and c.
 template <class V, class P, class Gate, class Candidate, class CellAct>
 DYGRAPH_INLINE LstmGradient<V> LstmBack(const LstmUnit<V>& unit, V c_before, V d_h, V d_c,
                                         const P& peepholes, Gate gate_slope,
@@ -158,46 +110,7 @@ DYGRAPH_INLINE LstmGradient<V> LstmBack(const LstmUnit<V>& unit, V c_before, V d
   return d;
 }
 
-// h of a GRU with the update gate u, candidate m and the state before. The original form has u and
-// 1 - u change places.
-template <class V>
-DYGRAPH_INLINE V GruStep(V u, V m, V before, bool original) {
-  V step = u * (m - before);
-  return original ? m - step : before + step;
-}
-
-template <class V>
-struct GruGradient {
-  V u, m;    // of the sums
-  V before;  // without what comes through the gates
-};
-template <class V, class Gate, class Candidate>
-DYGRAPH_INLINE GruGradient<V> GruBack(V u, V m, V before, V d_h, bool original, Gate gate_slope,
-                                      Candidate candidate_slope) {
-  V d_u = d_h * (m - before);
-  V keep = V(1) - u;
-  GruGradient<V> d;
-  d.u = (original ? V(0) - d_u : d_u) * gate_slope(u);
-  d.m = d_h * (original ? keep : u) * candidate_slope(m);
-  d.before = d_h * (original ? u : keep);
-  return d;
-}
-
 // A GRU whose reset gate acts behind the product: q is h' weight_m + q_bias.
-template <class V>
-struct LateResetUnit {
-  V r, z, m, h;
-};
-template <class V>
-DYGRAPH_INLINE LateResetUnit<V> LateResetStep(V r, V z, V m, V q, V before) {
-  LateResetUnit<V> unit;
-  unit.r = Sigmoid(r);
-  unit.z = Sigmoid(z);
-  unit.m = Tanh(m + unit.r * q);
-  unit.h = unit.m + unit.z * (before - unit.m);
-  return unit;
-}
-
 template <class V>
 struct LateResetGradient {
   V r, z, m;  // of the sums

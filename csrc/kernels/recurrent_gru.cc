@@ -38,7 +38,9 @@ void Gru<V>::Forward(const V* weight) const {
       EachRow<V>(n, 3 * share.width(), [=](int64_t r) {
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
-          now[r * H + j] = GruStep(a[r * G + j], a[r * G + 2 * H + j], before[r * H + j], swapped);
+          V u = a[r * G + j], m = a[r * G + 2 * H + j], b = before[r * H + j];
+          V step = u * (m - b);
+          now[r * H + j] = swapped ? m - step : b + step;
         }
       });
     });
@@ -72,11 +74,13 @@ void Gru<V>::Backward(const V* weight, const V* d_h, V* d_gates, V* d_h0) const 
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
           const int64_t k = r * H + j;
-          const GruGradient<V> d = GruBack(row[j], row[2 * H + j], before[k], d_h0[k], swapped,
-                                           gate_slope, candidate_slope);
-          to[r * G + j] = d.u;
-          to[r * G + 2 * H + j] = d.m;
-          d_h0[k] = d.before;
+          V dh = d_h0[k];
+          V u = row[j], m = row[2 * H + j];
+          V d_u = dh * (m - before[k]);
+          V keep = V(1) - u;
+          to[r * G + j] = (swapped ? V(0) - d_u : d_u) * gate_slope(u);
+          to[r * G + 2 * H + j] = dh * (swapped ? keep : u) * candidate_slope(m);
+          d_h0[k] = dh * (swapped ? u : keep);
         }
       });
     });
@@ -122,15 +126,15 @@ void LateResetGru<V>::Forward(StepWeight<V> weight) const {
         DYGRAPH_IVDEP
         for (int64_t j = begin; j < end; ++j) {
           const int64_t k = r * H + j;
+          V reset = Sigmoid(row[j] + b[j] + p[j]);
+          V z = Sigmoid(row[H + j] + b[H + j] + p[H + j]);
           V from = p[2 * H + j] + qb[j];
-          const LateResetUnit<V> unit =
-              LateResetStep(row[j] + b[j] + p[j], row[H + j] + b[H + j] + p[H + j],
-                            row[2 * H + j] + b[2 * H + j], from, before[k]);
-          row[j] = unit.r;
-          row[H + j] = unit.z;
-          row[2 * H + j] = unit.m;
+          V m = Tanh(row[2 * H + j] + b[2 * H + j] + reset * from);
+          row[j] = reset;
+          row[H + j] = z;
+          row[2 * H + j] = m;
           q_now[k] = from;
-          now[k] = unit.h;
+          now[k] = m + z * (before[k] - m);
         }
       });
     });

@@ -85,6 +85,14 @@ StepWeight<V> Transposed(StepWeight<V> weight) {
   return {weight.data, !weight.transposed};
 }
 
+struct ActOf {
+  Act act;
+  template <class V>
+  DYGRAPH_INLINE V operator()(V x) const {
+    return Activated(act, x);
+  }
+};
+
 // x[i], or 0 where there is no x.
 template <class V>
 DYGRAPH_INLINE V At(const V* x, int64_t i) {
@@ -119,7 +127,7 @@ template <class V>
 void Lstm<V>::Forward(StepWeight<V> weight) const {
   const int64_t H = hidden, G = 4 * H;
   const int64_t in = input * H, fo = forget * H, ca = candidate * H, ou = output * H;
-  const AnyAct gate{gate_act}, of_g{candidate_act}, of_c{cell_act};
+  const ActOf gate{gate_act}, of_g{candidate_act}, of_c{cell_act};
   const V *add = bias, *peep = peephole;
   for (int64_t t = 0; t < steps.count(); ++t) {
     const int64_t n = steps.alive(t), at = steps.begin[t];
@@ -134,17 +142,18 @@ void Lstm<V>::Forward(StepWeight<V> weight) const {
           const V i = row[in + j] + At(add, in + j), f = row[fo + j] + At(add, fo + j),
                   g = row[ca + j] + At(add, ca + j), o = row[ou + j] + At(add, ou + j),
                   before = At(c_before, k);
-          const LstmUnit<V> unit =
-              peep ? LstmStep(i, f, g, o, before,
-                              Peepholes<V>{peep[j], peep[H + j], peep[2 * H + j]}, gate, of_g, of_c)
-                   : LstmStep(i, f, g, o, before, NoPeepholes(), gate, of_g, of_c);
-          row[in + j] = unit.i;
-          row[fo + j] = unit.f;
-          row[ca + j] = unit.g;
-          row[ou + j] = unit.o;
-          c_now[k] = unit.c;
-          cell_now[k] = unit.y;
-          h_now[k] = unit.o * unit.y;
+          const bool seen = peep != nullptr;
+          const V in_gate = gate(seen ? i + peep[j] * before : i),
+                  keep = gate(seen ? f + peep[H + j] * before : f), candidate = of_g(g),
+                  now = keep * before + in_gate * candidate,
+                  out = gate(seen ? o + peep[2 * H + j] * now : o), y = of_c(now);
+          row[in + j] = in_gate;
+          row[fo + j] = keep;
+          row[ca + j] = candidate;
+          row[ou + j] = out;
+          c_now[k] = now;
+          cell_now[k] = y;
+          h_now[k] = out * y;
         },
         1);
   }
@@ -173,8 +182,7 @@ void Lstm<V>::Backward(StepWeight<V> weight, const V* d_h, const V* d_c, V* d_ga
           const V* row = a + r * G;
           V* d_row = to + r * G;
           const int64_t k = r * H + j;
-          const LstmUnit<V> unit{row[in + j], row[fo + j], row[ca + j],
-                                 row[ou + j], V(0),        cell_now[k]};
+          const LstmUnit<V> unit{row[in + j], row[fo + j], row[ca + j], row[ou + j], cell_now[k]};
           const V before = At(c_before, k), dh = d_h0[k] + At(up_h, k), dc = d_c0[k] + At(up_c, k);
           const LstmGradient<V> d =
               peep ? LstmBack(unit, before, dh, dc,
@@ -197,7 +205,7 @@ void Lstm<V>::Backward(StepWeight<V> weight, const V* d_h, const V* d_c, V* d_ga
 template <class V>
 void SimpleRnn<V>::Forward(StepWeight<V> weight) const {
   const int64_t H = hidden;
-  const AnyAct of{act};
+  const ActOf of{act};
   const V* add = bias;
   for (int64_t t = 0; t < steps.count(); ++t) {
     const int64_t n = steps.alive(t);
@@ -237,7 +245,7 @@ void SimpleRnn<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V* d
 template <class V>
 void Gru<V>::Forward(const V* weight) const {
   const int64_t H = hidden, G = 3 * H;
-  const AnyAct gate{gate_act}, of_m{candidate_act};
+  const ActOf gate{gate_act}, of_m{candidate_act};
   const bool swapped = original;
   for (int64_t t = 0; t < steps.count(); ++t) {
     const int64_t n = steps.alive(t), at = steps.begin[t];
@@ -258,8 +266,10 @@ void Gru<V>::Forward(const V* weight) const {
         n, H,
         [=] DYGRAPH_FN(int64_t r, int64_t j) {
           V* row = a + r * G;
-          row[2 * H + j] = of_m(row[2 * H + j]);
-          now[r * H + j] = GruStep(row[j], row[2 * H + j], At(before, r * H + j), swapped);
+          const V m = of_m(row[2 * H + j]), last = At(before, r * H + j);
+          const V step = row[j] * (m - last);
+          row[2 * H + j] = m;
+          now[r * H + j] = swapped ? m - step : last + step;
         },
         1);
   }
@@ -287,12 +297,11 @@ void Gru<V>::Backward(const V* weight, const V* d_h, V* d_gates, V* d_h0) const 
         [=] DYGRAPH_FN(int64_t r, int64_t j) {
           const V* row = a + r * G;
           const int64_t k = r * H + j;
-          const GruGradient<V> d =
-              GruBack(row[j], row[2 * H + j], At(before, k), d_h0[k] + At(up, k), swapped,
-                      gate_slope, candidate_slope);
-          to[r * G + j] = d.u;
-          to[r * G + 2 * H + j] = d.m;
-          d_h0[k] = d.before;
+          const V u = row[j], m = row[2 * H + j], dh = d_h0[k] + At(up, k);
+          const V d_u = dh * (m - At(before, k)), keep = V(1) - u;
+          to[r * G + j] = (swapped ? V(0) - d_u : d_u) * gate_slope(u);
+          to[r * G + 2 * H + j] = dh * (swapped ? keep : u) * candidate_slope(m);
+          d_h0[k] = dh * (swapped ? u : keep);
         },
         1);
     Product(false, true, n, H, H, to + 2 * H, G, weight + 2 * H * H, H, false, d_reset, H);
@@ -326,15 +335,14 @@ void LateResetGru<V>::Forward(StepWeight<V> weight) const {
           V* row = a + r * G;
           const int64_t k = r * H + j, p = r * G + j;
           const V from = At(from_state, p + 2 * H) + At(qb, j);
-          const LateResetUnit<V> unit =
-              LateResetStep(row[j] + At(b, j) + At(from_state, p),
-                            row[H + j] + At(b, H + j) + At(from_state, p + H),
-                            row[2 * H + j] + At(b, 2 * H + j), from, At(before, k));
-          row[j] = unit.r;
-          row[H + j] = unit.z;
-          row[2 * H + j] = unit.m;
+          const V reset = Sigmoid(row[j] + At(b, j) + At(from_state, p)),
+                  z = Sigmoid(row[H + j] + At(b, H + j) + At(from_state, p + H)),
+                  m = Tanh(row[2 * H + j] + At(b, 2 * H + j) + reset * from);
+          row[j] = reset;
+          row[H + j] = z;
+          row[2 * H + j] = m;
           q_now[k] = from;
-          now[k] = unit.h;
+          now[k] = m + z * (At(before, k) - m);
         },
         1);
   }

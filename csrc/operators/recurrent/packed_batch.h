@@ -182,7 +182,8 @@ void ScatterRows(const V* x, const RowTable& rows, int64_t width, Real<V>* to,
       1);
 }
 
-// to[i] = row rows[i] of x, whose rows lie `apart` numbers apart. Null: its first n rows.
+// to[i] = row rows[i] of x, whose rows lie `apart` numbers apart. Here and below no list stands for
+// the first n rows.
 template <class V>
 void TakeRows(const V* x, int64_t apart, const int64_t* rows, int64_t n, int64_t width, V* to) {
   kernels::EachInRows<V>(
@@ -207,7 +208,10 @@ template <class V>
 void AddRows(const V* x, const int64_t* rows, int64_t n, int64_t width, V* to) {
   kernels::EachInRows<V>(
       n, width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) { to[rows[i] * width + j] += x[i * width + j]; }, 1);
+      [=] DYGRAPH_FN(int64_t i, int64_t j) {
+        to[(rows ? rows[i] : i) * width + j] += x[i * width + j];
+      },
+      1);
 }
 
 template <class V>
