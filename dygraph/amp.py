@@ -55,7 +55,7 @@ _BLACK = (
 
 class _State(_local):
     def __init__(self):
-        self.layers = []  # of the blocks that the thread is in; None: switched off
+        self.blocks = []  # that the thread is in
 
 
 _state = _State()
@@ -184,22 +184,25 @@ class auto_cast(Shown, contextlib.ContextDecorator):  # noqa: N801 - Paddle's na
         return {} if self._layer is None else self._layer.widened()
 
     def __enter__(self):
-        if _state.layers and _state.layers[-1] is not None:
-            _state.layers[-1].leave()
-        if self._layer is not None:
-            self._layer.enter()
-        _state.layers.append(self._layer)
-        modes.casts = self._layer is not None
+        if _state.blocks and _state.blocks[-1]._layer is not None:
+            _state.blocks[-1]._layer.leave()
+        _state.blocks.append(self)
+        self._begin()
         return self
 
     def __exit__(self, *_):
-        layer = _state.layers.pop()
-        if layer is not None:
-            layer.leave()
-        if _state.layers and _state.layers[-1] is not None:
-            _state.layers[-1].enter()
-        modes.casts = bool(_state.layers) and _state.layers[-1] is not None
+        block = _state.blocks.pop()
+        if block._layer is not None:
+            block._layer.leave()
+        modes.casts = None
+        if _state.blocks:
+            _state.blocks[-1]._begin()
         return False
+
+    def _begin(self):
+        if self._layer is not None:
+            self._layer.enter()
+        modes.casts = None if self._layer is None else self.dtype
 
 
 def _names(given, what):

@@ -1,7 +1,6 @@
 #include "op/call_checks.h"
 
 #include "base/standard_errors.h"
-#include "op/wide_slot.h"
 
 namespace dygraph {
 
@@ -81,7 +80,7 @@ void CheckInputs(const Call& call, DType dtype) {
         if (!v->is_rows()) continue;
       }
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
-        if (IsWide(op.inputs[s]) && v->dtype() == WideOf(dtype)) continue;
+        if (op.inputs[s].wide() && v->dtype() == WideOf(dtype)) continue;
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
               " for Input(", op.inputs[s].name, "). Convert with astype()");
       }

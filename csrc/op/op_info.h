@@ -28,6 +28,7 @@ enum SlotFlags : uint16_t {
   kUpdated = 1024,    // an output that a call changes: its earlier value is read
   kMayBeUnwritten = 2048,  // an input that may be empty: a block that did not run makes it
   kOnHost = 4096,          // read by the host: sizes, axes; brought there, wherever the others lie
+  kWide = 8192,            // float32 where the kernel's type has 16 bits: parameters, statistics
 };
 
 struct SlotInfo {
@@ -43,6 +44,7 @@ struct SlotInfo {
   bool takes_rows() const { return flags & kTakesRows; }
   bool updated() const { return flags & kUpdated; }
   bool on_host() const { return flags & kOnHost; }
+  bool wide() const { return flags & kWide; }
   bool may_be_unwritten() const { return flags & kMayBeUnwritten; }
   bool Takes(VarKind kind) const {
     switch (kind) {

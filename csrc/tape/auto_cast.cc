@@ -1,7 +1,6 @@
 #include "tape/auto_cast.h"
 
 #include "op/op_registry.h"
-#include "op/wide_slot.h"
 
 namespace dygraph {
 
@@ -71,7 +70,7 @@ DType AutoCast::Wanted(const EagerCall& call) {
     return DType::kUnset;
   bool wide = false, narrow = false, bias = false;
   for (int s = 0; s < call.in.slots(); ++s) {
-    if (IsWide(call.op.inputs[s]) || call.op.inputs[s].on_host()) continue;
+    if (call.op.inputs[s].wide() || call.op.inputs[s].on_host()) continue;
     for (int i = 0; i < call.in.count(s); ++i) {
       const Variable* v = call.in.at(s, i);
       if (!IsFloatTensor(v, narrow_)) continue;
@@ -110,7 +109,7 @@ void AutoCast::Run(EagerCall& call) {
     while (at >= call.in.begin_of(slot + 1)) ++slot;
     ++at;
     const SlotInfo& info = call.op.inputs[slot];
-    const DType to = IsWide(info) ? DType::kFloat32 : wanted;
+    const DType to = info.wide() ? DType::kFloat32 : wanted;
     if (info.on_host() || !IsFloatTensor(v, narrow_) || v->tensor().dtype() == to) return v;
     casts.push_back(Cast(*v, to));
     return casts.back().get();

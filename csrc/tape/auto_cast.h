@@ -1,6 +1,6 @@
 // Mixed precision as a layer: calls of some operators get their floats in a narrow type, others in
-// float32. Slots of parameters and statistics (op/wide_slot.h) are float32 in any case; a bias has
-// the type of what it is added to.
+// float32. Slots of parameters and statistics (kWide) are float32 in any case; a bias has the type
+// of what it is added to.
 #pragma once
 
 #include <map>

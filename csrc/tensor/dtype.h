@@ -32,6 +32,9 @@ inline bool IsFloating(DType t) { return t >= DType::kFloat16 && t <= DType::kFl
 inline bool IsComplex(DType t) { return t == DType::kComplex64 || t == DType::kComplex128; }
 // Floating or complex: what has gradients.
 inline bool IsInexact(DType t) { return t >= DType::kFloat16 && t <= DType::kComplex128; }
+inline bool IsNarrow(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
+// The type of parameters and statistics beside values of type t.
+inline DType WideOf(DType t) { return IsNarrow(t) ? DType::kFloat32 : t; }
 inline bool IsInteger(DType t) { return t >= DType::kUInt8 && t <= DType::kInt64; }
 
 const char* Name(DType t);                  // "float32"

@@ -19,7 +19,7 @@ class ThreadModes(_local):
     sizes = None  # jit.trace records and follows the sizes that Python reads
     ways = None  # to_static runs a function and answers tests of symbolic variables
     passing = False  # backward() plays, which `passes.ends` wait for
-    casts = False  # inside amp.auto_cast(), which says what has float32
+    casts = None  # inside amp.auto_cast(), which says what has float32: its other type
     computes = False  # the innermost of dygraph.guard and static.program_guard is the first
     # inside enable_grad(), which overrides eval mode
     forced = property(

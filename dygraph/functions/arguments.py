@@ -138,7 +138,7 @@ def widened(compute, *values):
     if dtype in USUAL or dtype is None:
         return compute(*values)
     wider = _WIDER.get(dtype.name)
-    if wider is None:
+    if wider is None or (modes.casts is dtype and values[0].is_cuda):  # which widens for itself
         return compute(*values)
     result = compute(*(v.astype(wider) for v in values))
     if modes.casts:

@@ -15,7 +15,7 @@ void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element
                 const void* fill);
 
 // x_grad gets the sum of those elements of g that were gathered from it, in a fixed order. T:
-// float, double.
+// float, double, float16, bfloat16.
 template <class T>
 void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad);
 

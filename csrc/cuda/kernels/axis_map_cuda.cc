@@ -1,6 +1,7 @@
 #include "kernels/axis_map.h"
 #include "kernels/axis_map_plan.h"
 #include "kernels/broadcast.h"
+#include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
 #include "kernels/walk.h"
@@ -131,7 +132,7 @@ struct SumOrigins {
         return;
       }
     }
-    T sum = 0;
+    Wide<T> sum = 0;
     for (;;) {
       int64_t from = 0;
       for (int k = 0; k < maps.rank; ++k) from = from * maps.axes[k].out + origins[k](at[k]);
@@ -179,5 +180,7 @@ void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad) {
 
 template void ScatterAxes(Span<const AxisMap>, const float*, float*);
 template void ScatterAxes(Span<const AxisMap>, const double*, double*);
+template void ScatterAxes(Span<const AxisMap>, const float16*, float16*);
+template void ScatterAxes(Span<const AxisMap>, const bfloat16*, bfloat16*);
 
 }  // namespace dygraph::kernels

@@ -7,7 +7,6 @@
 #include "kernels/convert.h"
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
-#include "op/wide_slot.h"
 
 namespace dygraph::attention {
 

@@ -16,7 +16,6 @@
 #include "kernels/loops.h"
 #include "op/epilogue.h"
 #include "op/op_registry.h"
-#include "op/wide_slot.h"
 
 namespace dygraph::batch_norm {
 

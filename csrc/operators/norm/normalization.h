@@ -19,7 +19,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/row_norm.h"
 #include "op/gradient_call.h"
-#include "op/wide_slot.h"
 #include "operators/channels.h"
 #include "operators/higher_gradient.h"
 

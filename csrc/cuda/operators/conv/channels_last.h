@@ -4,7 +4,6 @@
 #pragma once
 
 #include "op/op_registry.h"
-#include "op/wide_slot.h"
 #include "operators/conv/conv_geometry.h"
 #include "platform/device_flags.h"
 
