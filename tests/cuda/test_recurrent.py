@@ -164,6 +164,29 @@ def test_a_step_computes_on_the_device_and_waits_for_nothing(name):
         assert loss.place == PLACE
 
 
+def second_gradients(name):
+    """Of the squares of the first ones, for the parameters and the input."""
+    training = Training(name)
+    training.x.stop_gradient = False
+    places = [training.x, *training.net.parameters()]
+    out = training.net(training.x)
+    first = dygraph.grad([(out * out).mean()], places, create_graph=True)
+    second = dygraph.grad([sum((g * g).sum() for g in first)], places)
+    return [g.numpy() for g in (*first, *second)]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_second_gradients_are_the_hosts(name):
+    with dygraph.guard(dtype="float64"):
+        wanted = second_gradients(name)
+        with cuda_library.on(PLACE):
+            before = cuda.fallbacks()
+            given = second_gradients(name)
+            assert cuda.fallbacks() == before
+    for a, b in zip(given, wanted, strict=True):
+        np.testing.assert_allclose(a, b, 1e-6, 1e-9)
+
+
 @pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN_TANH"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_wide_cells_over_padded_sequences(mode, dtype):
