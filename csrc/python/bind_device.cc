@@ -42,8 +42,8 @@ class AheadBlocks {
   Ref<Storage> Take(Place place, size_t bytes, bool* fresh) {
     std::lock_guard<std::mutex> lock(mutex_);
     Accelerator& device = GetAccelerator(place);
-    for (size_t i = 0; i < kept_.size();) {
-      Kept& kept = kept_[i++];
+    Kept* unfit = nullptr;  // for the longest time
+    for (Kept& kept : kept_) {
       if (kept.storage->place() != place) continue;
       if (!kept.storage->unique()) {
         kept.passed = nullptr;
@@ -58,12 +58,16 @@ class AheadBlocks {
         *fresh = false;
         return kept.storage;
       }
-      if (++kept.left == kMost)  // batches have other sizes now
-        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(--i));
+      ++kept.left;
+      if (!unfit || kept.left > unfit->left) unfit = &kept;
     }
     *fresh = true;
     Ref<Storage> storage = Storage::Make(place, bytes);
-    if (kept_.size() < kMost) kept_.push_back({storage, nullptr, 0});
+    if (unfit && (kept_.size() == kMost || unfit->left > kMost)) {  // batches have other sizes now
+      *unfit = {storage, nullptr, 0};
+    } else if (kept_.size() < kMost) {
+      kept_.push_back({storage, nullptr, 0});
+    }
     return storage;
   }
   void Forget() {
