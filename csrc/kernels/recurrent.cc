@@ -290,16 +290,16 @@ void SimpleRnn<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V* d
   });
 }
 
-#define FOR_NUMBERS(V)                                                                             \
+#define REGISTER_TYPE(V)                                                                           \
   template void Product(bool, bool, int64_t, int64_t, int64_t, const V*, int64_t, const V*,        \
                         int64_t, bool, V*, int64_t);                                               \
   template void PeepholeSums(const Steps&, int64_t, const V*, const V*, const V*, GatePlaces, V*); \
   template struct Lstm<V>;                                                                         \
   template struct SimpleRnn<V>
-FOR_NUMBERS(float);
-FOR_NUMBERS(double);
-FOR_NUMBERS(Dual<float>);
-FOR_NUMBERS(Dual<double>);
-#undef FOR_NUMBERS
+REGISTER_TYPE(float);
+REGISTER_TYPE(double);
+REGISTER_TYPE(Dual<float>);
+REGISTER_TYPE(Dual<double>);
+#undef REGISTER_TYPE
 
 }  // namespace dygraph::kernels
