@@ -1,4 +1,4 @@
-#include "operators/conv/grid_points.h"
+#include "operators/conv/grid_second.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph::grid_sampling {
@@ -77,38 +77,6 @@ void DefineGridSamplerGradGrad(OpDef& op) {
 
 template <class T>
 struct GridSamplerGradGradKernel {
-  struct Data {
-    const T *x, *grid, *top, *v, *u;
-    T *to_x, *to_grid, *to_top;
-  };
-  template <int kAxes>
-  static void Run(const Sampler<kAxes>& s, const Data& t) {
-    int64_t size = s.size();
-    ForPoints(s, t.grid, [=, &s](int64_t n, int64_t p, const Spot<kAxes>& spot) {
-      int64_t point = (n * s.points + p) * kAxes;
-      double u[kAxes] = {}, result[kAxes] = {};
-      for (int a = 0; t.u && a < kAxes; ++a) u[a] = static_cast<double>(t.u[point + a]);
-      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
-        double g = static_cast<double>(t.top[c * s.points + p]), sum = 0;
-        for (const auto& k : spot.corners) {
-          if (k.at < 0) continue;
-          int64_t at = c * size + k.at;
-          double value = static_cast<double>(t.x[at]), along = 0;
-          double v = t.v ? static_cast<double>(t.v[at]) : 0;
-          for (int a = 0; a < kAxes; ++a) {
-            along += u[a] * k.d[a];
-            double across = 0;
-            for (int b = 0; b < kAxes; ++b) across += u[b] * k.dd[a][b];
-            result[a] += g * (k.d[a] * v + across * value);
-          }
-          sum += k.weight * v + along * value;
-          if (t.to_x) t.to_x[at] += static_cast<T>(g * along);
-        }
-        if (t.to_top) t.to_top[c * s.points + p] = static_cast<T>(sum);
-      }
-      for (int a = 0; t.to_grid && a < kAxes; ++a) t.to_grid[point + a] = static_cast<T>(result[a]);
-    });
-  }
   static void Compute(KernelContext& ctx) {
     auto in = [&](int slot) {
       const Tensor* t = ctx.InOrNull(slot);
@@ -118,17 +86,16 @@ struct GridSamplerGradGradKernel {
       Tensor* t = ctx.OutOrNull(slot);
       return t ? t->mutable_data<T>() : nullptr;
     };
-    Data data = {in(kX), in(kGrid),     in(kOutputGrad),  in(kV),
-                 in(kU), out(kXResult), out(kGridResult), out(kOutputGradResult)};
-    if (data.to_x) std::fill_n(data.to_x, ctx.In(kX).numel(), T(0));
-    WithSampler(ctx, [&](const auto& s) { Run(s, data); });
+    const SecondData<T> data = {in(kX), in(kGrid),     in(kOutputGrad),  in(kV),
+                                in(kU), out(kXResult), out(kGridResult), out(kOutputGradResult)};
+    WithSampler(ctx, [&](const auto& s) { SecondGradient(s, data); });
   }
 };
 }  // namespace grad_grad
 using grad_grad::GridSamplerThird;
 
 REGISTER_OPERATOR(grid_sampler_grad_grad, grad_grad::DefineGridSamplerGradGrad);
-REGISTER_CPU_KERNEL(grid_sampler_grad_grad, grad_grad::GridSamplerGradGradKernel, float, double);
+REGISTER_KERNELS(grid_sampler_grad_grad, grad_grad::GridSamplerGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(grid_sampler_grad_grad, GridSamplerThird);
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "op/gradient_call.h"
-#include "operators/conv/patches.h"
+#include "operators/conv/window_rows.h"
 
 namespace dygraph {
 namespace {
@@ -17,12 +17,8 @@ patches::Geometry Describe(const Dims& x, const Im2SequenceAttrs& a) {
   return patches::Describe(x, "kernels", a.kernels, a.strides, a.paddings, {1, 1});
 }
 
-// Windows of one image along height and width: all, or those inside the size that Y gives.
-struct Count {
-  int64_t h, w;
-};
-std::vector<Count> Counts(const patches::Geometry& g, const Im2SequenceAttrs& a, const Tensor* y) {
-  std::vector<Count> counts(g.n, {g.h.Out(), g.w.Out()});
+std::vector<patches::Count> Counts(const patches::Geometry& g, const Im2SequenceAttrs& a, const Tensor* y) {
+  std::vector<patches::Count> counts(g.n, {g.h.Out(), g.w.Out()});
   if (!y) return counts;
   ENFORCE(y->rank() == 2 && y->dim(0) == g.n && y->dim(1) == 2, InvalidArgument,
           "Y must hold height and width of each of the ", g.n, " images, got shape ", y->dims());
@@ -56,7 +52,7 @@ void InferShape(InferContext& ctx) {
     rows = -1;
     if (y.has_data() && g.n >= 0 && g.Count() >= 0) {
       rows = 0;
-      for (const Count& c : Counts(g, a, &y)) rows += c.h * c.w;
+      for (const patches::Count& c : Counts(g, a, &y)) rows += c.h * c.w;
     }
   }
   ctx.SetOutput(kOut, {rows, g.Taps()}, ctx.dtype(kX));
@@ -75,7 +71,7 @@ void DefineIm2Sequence(OpDef& op) {
       .Input(kY, "Y",
              "[N, 2], the real height and width of each image before it was shrunk by out_stride: "
              "windows beyond are left out",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "[windows of all images, C * kernel height * kernel width]")
       .Attr(&Im2SequenceAttrs::kernels, "kernels", "[height, width]", EachAtLeast(1))
       .Attr(&Im2SequenceAttrs::strides, "strides", "[height, width]", EachAtLeast(1))
@@ -87,39 +83,17 @@ void DefineIm2Sequence(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// Calls body(image, first row, counts) for each image; `col` is a matrix [taps, windows].
-template <class Body>
-void ForImages(const std::vector<Count>& counts, const Body& body) {
-  int64_t row = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    body(static_cast<int64_t>(i), row, counts[i]);
-    row += counts[i].h * counts[i].w;
-  }
-}
-
 template <class T>
 struct Im2SequenceKernel {
   static void Compute(KernelContext& ctx) {
     const Im2SequenceAttrs& a = ctx.attrs<Im2SequenceAttrs>();
     const Tensor& x = ctx.In(kX);
     patches::Geometry g = Describe(x.dims(), a);
-    kernels::Im2ColShape s = g.Shape();
-    int64_t taps = g.Taps(), width = g.w.Out();
+    const std::vector<patches::Count> counts = Counts(g, a, ctx.InOrNull(kY));
     Tensor& out = ctx.Out(kOut);
-    T* to = out.mutable_data<T>();
-    Scratch scratch = ctx.Workspace(static_cast<size_t>(taps * g.Count()) * sizeof(T));
-    T* col = scratch.as<T>();
+    patches::WindowsToRows(ctx, g, counts, x.data<T>(), out.mutable_data<T>());
     LoDLevels lod(1, {0});
-    ForImages(Counts(g, a, ctx.InOrNull(kY)), [&](int64_t i, int64_t row, Count n) {
-      kernels::Im2Col(x.data<T>() + i * g.c * g.h.size * g.w.size, s, col);
-      for (int64_t h = 0; h < n.h; ++h) {
-        for (int64_t w = 0; w < n.w; ++w) {
-          T* line = to + (row + h * n.w + w) * taps;
-          for (int64_t t = 0; t < taps; ++t) line[t] = col[t * g.Count() + h * width + w];
-        }
-      }
-      lod[0].push_back(row + n.h * n.w);
-    });
+    for (const patches::Count& c : counts) lod[0].push_back(lod[0].back() + c.h * c.w);
     out.SetLoD(std::move(lod));
   }
 };
@@ -130,7 +104,7 @@ constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0;
 void DefineIm2SequenceGrad(OpDef& op) {
   op.Comment("X@GRAD: the rows of Out@GRAD added where they were cut out.")
       .Input(kX, "X", "its shape", kShapeOnly)
-      .Input(kY, "Y", "as of the forward call", kDispensable)
+      .Input(kY, "Y", "as of the forward call", kDispensable | kOnHost)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("im2sequence")
@@ -148,35 +122,22 @@ struct Im2SequenceGradKernel {
   static void Compute(KernelContext& ctx) {
     const Im2SequenceAttrs& a = ctx.attrs<Im2SequenceAttrs>();
     patches::Geometry g = Describe(ctx.In(kX).dims(), a);
-    kernels::Im2ColShape s = g.Shape();
-    int64_t taps = g.Taps(), width = g.w.Out();
+    const int64_t taps = g.Taps();
     const Tensor& dy = ctx.In(kOutGrad);
-    std::vector<Count> counts = Counts(g, a, ctx.InOrNull(kY));
+    std::vector<patches::Count> counts = Counts(g, a, ctx.InOrNull(kY));
     int64_t rows = 0;
-    for (const Count& c : counts) rows += c.h * c.w;
+    for (const patches::Count& c : counts) rows += c.h * c.w;
     ENFORCE(dy.numel() == rows * taps, InvalidArgument, "Out@GRAD must have the shape of Out [",
             rows, ", ", taps, "], got ", dy.dims());
-    T* to = ctx.Out(kXGrad).mutable_data<T>();
-    Scratch scratch = ctx.Workspace(static_cast<size_t>(taps * g.Count()) * sizeof(T));
-    T* col = scratch.as<T>();
-    ForImages(counts, [&](int64_t i, int64_t row, Count n) {
-      std::fill_n(col, taps * g.Count(), T(0));
-      for (int64_t h = 0; h < n.h; ++h) {
-        for (int64_t w = 0; w < n.w; ++w) {
-          const T* line = dy.data<T>() + (row + h * n.w + w) * taps;
-          for (int64_t t = 0; t < taps; ++t) col[t * g.Count() + h * width + w] = line[t];
-        }
-      }
-      kernels::Col2Im(col, s, to + i * g.c * g.h.size * g.w.size);
-    });
+    patches::RowsToWindows(ctx, g, counts, dy.data<T>(), ctx.Out(kXGrad).mutable_data<T>());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(im2sequence, DefineIm2Sequence);
-REGISTER_CPU_KERNEL(im2sequence, Im2SequenceKernel, float, double);
+REGISTER_KERNELS(im2sequence, Im2SequenceKernel, float, double);
 REGISTER_OPERATOR(im2sequence_grad, grad::DefineIm2SequenceGrad);
-REGISTER_CPU_KERNEL(im2sequence_grad, grad::Im2SequenceGradKernel, float, double);
+REGISTER_KERNELS(im2sequence_grad, grad::Im2SequenceGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -32,6 +32,11 @@ struct Geometry {
   }
 };
 
+// Windows of one image along height and width: all, or those inside the size that Y gives.
+struct Count {
+  int64_t h, w;
+};
+
 inline Geometry Describe(const Dims& x, const char* kernel_name, const std::vector<int32_t>& kernel,
                          const std::vector<int32_t>& strides, const std::vector<int32_t>& paddings,
                          const std::vector<int32_t>& dilations) {

@@ -1,4 +1,4 @@
-#include "operators/sequence/sequence.h"
+#include "operators/conv/row_conv_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -47,28 +47,12 @@ void DefineRowConv(OpDef& op) {
       });
 }
 
-// Calls f(row, w) for every row t and w with t + w in the sequence.
-template <class F>
-void ForEachTap(const Offsets& offsets, int64_t taps, F f) {
-  for (int64_t s = 0; s < Count(offsets); ++s) {
-    for (int64_t t = offsets[s]; t < offsets[s + 1]; ++t) {
-      for (int64_t w = 0; w < std::min(taps, offsets[s + 1] - t); ++w) f(t, w);
-    }
-  }
-}
-
 template <class T>
 struct RowConvKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &in = ctx.In(kX), &filter = ctx.In(kFilter);
-    int64_t width = filter.dim(1);
-    const T *x = in.data<T>(), *f = filter.data<T>();
-    T* y = ctx.Out(kOut).mutable_data<T>();
-    std::fill_n(y, in.numel(), T(0));
-    ForEachTap(SequencesOf(in), filter.dim(0), [&](int64_t t, int64_t w) {
-      for (int64_t j = 0; j < width; ++j)
-        y[t * width + j] += x[(t + w) * width + j] * f[w * width + j];
-    });
+    LookAhead(SequencesOf(in), filter.dim(0), filter.dim(1), in.data<T>(), filter.data<T>(),
+              ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -107,35 +91,21 @@ struct RowConvGradKernel {
     const Tensor &x = ctx.In(kX), &filter = ctx.In(kFilter), &arriving = ctx.In(kOutGrad);
     ENFORCE(arriving.dims() == x.dims(), InvalidArgument, "Out@GRAD must have the shape of X, ",
             x.dims(), ", got ", arriving.dims());
-    int64_t width = filter.dim(1);
+    const int64_t taps = filter.dim(0), width = filter.dim(1);
     const T* g = arriving.data<T>();
-    Offsets offsets = SequencesOf(x);
-    if (Tensor* out = ctx.OutOrNull(kX)) {
-      const T* f = filter.data<T>();
-      T* to = out->mutable_data<T>();
-      std::fill_n(to, out->numel(), T(0));
-      ForEachTap(offsets, filter.dim(0), [&](int64_t t, int64_t w) {
-        for (int64_t j = 0; j < width; ++j)
-          to[(t + w) * width + j] += g[t * width + j] * f[w * width + j];
-      });
-    }
-    if (Tensor* out = ctx.OutOrNull(kFilter)) {
-      const T* from = x.data<T>();
-      T* to = out->mutable_data<T>();
-      std::fill_n(to, out->numel(), T(0));
-      ForEachTap(offsets, filter.dim(0), [&](int64_t t, int64_t w) {
-        for (int64_t j = 0; j < width; ++j)
-          to[w * width + j] += g[t * width + j] * from[(t + w) * width + j];
-      });
-    }
+    const Offsets offsets = SequencesOf(x);
+    if (Tensor* out = ctx.OutOrNull(kX))
+      LookBack(offsets, taps, width, g, filter.data<T>(), out->mutable_data<T>());
+    if (Tensor* out = ctx.OutOrNull(kFilter))
+      TapSums(offsets, taps, width, g, x.data<T>(), out->mutable_data<T>());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(row_conv, DefineRowConv);
-REGISTER_CPU_KERNEL(row_conv, RowConvKernel, float, double);
+REGISTER_KERNELS(row_conv, RowConvKernel, float, double);
 REGISTER_OPERATOR(row_conv_grad, grad::DefineRowConvGrad);
-REGISTER_CPU_KERNEL(row_conv_grad, grad::RowConvGradKernel, float, double);
+REGISTER_KERNELS(row_conv_grad, grad::RowConvGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

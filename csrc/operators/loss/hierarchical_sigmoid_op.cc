@@ -1,31 +1,11 @@
 #include "op/gradient_call.h"
 #include "op/lod_rule.h"
-#include "operators/arguments.h"
 #include "operators/labels.h"
-#include "operators/loss/chosen_rows.h"
+#include "operators/loss/chosen_rows_loops.h"
+#include "operators/loss/turns.h"
 
-namespace dygraph {
+namespace dygraph::hierarchical_sigmoid {
 namespace {
-
-constexpr int kX = 0, kW = 1, kLabel = 2, kPathTable = 3, kPathCode = 4, kBias = 5, kOut = 0,
-              kPreOut = 1, kWOut = 2;
-
-struct HierarchicalSigmoidAttrs {
-  int32_t num_classes = 2;
-  bool is_sparse = false;
-  bool remote_prefetch = false;
-  int32_t trainer_id = 0;
-  std::vector<int64_t> height_sections;
-  std::vector<std::string> epmap;
-  std::vector<std::string> table_names;
-};
-
-// Steps of the longest path of the complete binary tree over `classes` leaves.
-int64_t Depth(int64_t classes) {
-  int64_t depth = 0;
-  for (int64_t c = classes - 1; c > 0; c >>= 1) ++depth;
-  return depth;
-}
 
 void CheckInputs(InferContext& ctx) {
   chosen_rows::CheckTable(ctx, kX, kW, kBias);
@@ -98,79 +78,17 @@ void DefineHierarchicalSigmoid(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// The turns on each sample's path.
-template <class T>
-struct Turns {
-  std::vector<std::vector<int64_t>> rows;
-  std::vector<std::vector<char>> turns;
-
-  explicit Turns(const KernelContext& ctx) {
-    int64_t n = ctx.In(kX).dim(0), height = ctx.In(kW).dim(0);
-    rows.resize(static_cast<size_t>(n));
-    turns.resize(rows.size());
-    if (ctx.HasInput(kPathTable)) {
-      Custom(ctx, n, height);
-      return;
-    }
-    int64_t classes = ctx.attrs<HierarchicalSigmoidAttrs>().num_classes;
-    std::vector<int64_t> label = Integers(ctx.In(kLabel), "Label");
-    for (int64_t i = 0; i < n; ++i) {
-      ENFORCE(label[i] >= 0 && label[i] < classes, OutOfRange,
-              "every Label must be a class in [0, ", classes, "), got ", label[i], " at position ",
-              i);
-      // Leaf c of the heap numbering, whose parents are c / 2, c / 4, ... down to 1.
-      for (int64_t c = label[i] + classes; c > 1; c >>= 1) {
-        rows[i].push_back((c >> 1) - 1);
-        turns[i].push_back(static_cast<char>(c & 1));
-      }
-    }
-  }
-  void Custom(const KernelContext& ctx, int64_t n, int64_t height) {
-    std::vector<int64_t> table = Integers(ctx.In(kPathTable), "PathTable");
-    std::vector<int64_t> code = Integers(ctx.In(kPathCode), "PathCode");
-    int64_t steps = ctx.In(kPathTable).dim(1);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = i * steps; j < (i + 1) * steps && table[j] >= 0; ++j) {
-        ENFORCE(table[j] < height, OutOfRange, "PathTable must hold rows of W in [0, ", height,
-                "), got ", table[j], " at position ", j);
-        ENFORCE(code[j] == 0 || code[j] == 1, InvalidArgument, "PathCode must hold 0 or 1, got ",
-                code[j], " at position ", j);
-        rows[i].push_back(table[j]);
-        turns[i].push_back(static_cast<char>(code[j]));
-      }
-    }
-  }
-  int64_t Count(int64_t i) const { return static_cast<int64_t>(rows[i].size()); }
-  int64_t Row(int64_t i, int64_t k) const { return rows[i][k]; }
-  static T Within(T z) { return z < T(-40) ? T(-40) : z > T(40) ? T(40) : z; }
-  static T Softplus(T z) { return std::log1p(std::exp(-std::abs(z))) + (z > T(0) ? z : T(0)); }
-  static T Logistic(T z) { return T(1) / (T(1) + std::exp(-z)); }
-  bool Flat(T z) const { return z < T(-40) || z > T(40); }
-  T Slope(int64_t i, int64_t k, T z) const { return Flat(z) ? T(0) : Logistic(z) - turns[i][k]; }
-  T Curve(int64_t, int64_t, T z) const { return Flat(z) ? T(0) : Logistic(z) * Logistic(-z); }
-};
-
 template <class T>
 struct HierarchicalSigmoidKernel {
   static void Compute(KernelContext& ctx) {
     chosen_rows::Data<T> d(ctx.In(kX), ctx.In(kW), ctx.InOrNull(kBias));
-    Turns<T> turns(ctx);
     int64_t steps = ctx.HasInput(kPathTable)
                         ? ctx.In(kPathTable).dim(1)
                         : Depth(ctx.attrs<HierarchicalSigmoidAttrs>().num_classes);
     Tensor *out = ctx.OutOrNull(kOut), *pre = ctx.OutOrNull(kPreOut), *w = ctx.OutOrNull(kWOut);
-    for (int64_t i = 0; i < d.rows; ++i) {
-      T sum = 0;
-      for (int64_t k = 0; k < steps; ++k) {
-        bool on = k < turns.Count(i);
-        T z = on ? Turns<T>::Within(d.Score(i, turns.Row(i, k))) : T(0);
-        T soft = Turns<T>::Softplus(z);
-        if (pre) pre->mutable_data<T>()[i * steps + k] = soft;
-        sum += on && turns.turns[i][k] ? Turns<T>::Softplus(-z) : soft;
-      }
-      if (out) out->mutable_data<T>()[i] = sum;
-    }
-    if (w) std::copy(d.w, d.w + d.height * d.width, w->mutable_data<T>());
+    chosen_rows::Sums(d, Turns<T>(ctx), steps, pre ? pre->mutable_data<T>() : nullptr,
+                      out ? out->mutable_data<T>() : nullptr);
+    if (w) ctx.device().CopyWithin(w->mutable_data<T>(), d.w, d.height * d.width * sizeof(T));
   }
 };
 
@@ -245,7 +163,7 @@ struct HierarchicalSigmoidThird {
       for (int64_t k = 0; k < turns.Count(i); ++k) {
         higher::Scalar z = chosen_rows::Score(p, i, turns.Row(i, k), x[1]);
         if (turns.Flat(ValueOf(z))) continue;
-        sum = sum + (turns.turns[i][k] ? Softplus(z * -1.0) : Softplus(z));
+        sum = sum + (turns.Turn(i, k) ? Softplus(z * -1.0) : Softplus(z));
       }
       p.Set(0, i, sum);
       p.Flush();
@@ -298,13 +216,13 @@ using grad_grad::HierarchicalSigmoidThird;
 REGISTER_OPERATOR(hierarchical_sigmoid, DefineHierarchicalSigmoid);
 REGISTER_LOD_ALSO(hierarchical_sigmoid, kLabel);
 REGISTER_LOD_RULE(hierarchical_sigmoid, [](const LoDCall& c) { return c.out_slot != kWOut; });
-REGISTER_CPU_KERNEL(hierarchical_sigmoid, HierarchicalSigmoidKernel, float, double);
+REGISTER_KERNELS(hierarchical_sigmoid, HierarchicalSigmoidKernel, float, double);
 REGISTER_OPERATOR(hierarchical_sigmoid_grad, grad::DefineHierarchicalSigmoidGrad);
-REGISTER_CPU_KERNEL(hierarchical_sigmoid_grad, grad::HierarchicalSigmoidGradKernel, float, double);
+REGISTER_KERNELS(hierarchical_sigmoid_grad, grad::HierarchicalSigmoidGradKernel, float, double);
 REGISTER_OPERATOR(hierarchical_sigmoid_grad_grad, grad_grad::DefineHierarchicalSigmoidGradGrad);
-REGISTER_CPU_KERNEL(hierarchical_sigmoid_grad_grad, grad_grad::HierarchicalSigmoidGradGradKernel,
+REGISTER_KERNELS(hierarchical_sigmoid_grad_grad, grad_grad::HierarchicalSigmoidGradGradKernel,
                     float, double);
 REGISTER_THIRD_GRADIENT(hierarchical_sigmoid_grad_grad, HierarchicalSigmoidThird);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::hierarchical_sigmoid

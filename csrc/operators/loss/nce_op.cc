@@ -1,29 +1,10 @@
 #include "op/lod_rule.h"
 #include "operators/labels.h"
-#include "operators/loss/chosen_rows.h"
-#include "operators/random/random.h"
-#include "platform/interrupt.h"
+#include "operators/loss/chosen_rows_loops.h"
+#include "operators/loss/noise.h"
 
-namespace dygraph {
+namespace dygraph::nce {
 namespace {
-
-constexpr int kInput = 0, kLabel = 1, kWeight = 2, kBias = 3, kSampleWeight = 4, kProbs = 5,
-              kAlias = 6, kAliasProbs = 7, kCost = 0, kSampleLogits = 1, kSampleLabels = 2;
-constexpr int kUniform = 0, kLogUniform = 1, kCustom = 2;
-
-struct NceAttrs {
-  int32_t num_total_classes = 0;
-  int32_t num_neg_samples = 10;
-  int32_t sampler = kUniform;
-  int32_t seed = 0;
-  bool is_sparse = false;
-  bool remote_prefetch = false;
-  int32_t trainer_id = 0;
-  std::vector<int64_t> height_sections;
-  std::vector<std::string> epmap;
-  std::vector<std::string> table_names;
-  std::vector<int32_t> custom_neg_classes;
-};
 
 // Checks the inputs; gives [N, true classes + samples].
 Dims CheckInputs(InferContext& ctx) {
@@ -119,111 +100,21 @@ void DefineNce(OpDef& op) {
       });
 }
 
-// The true classes and the samples of each row with what they cost.
-template <class T>
-struct Samples {
-  const int64_t* classes;
-  int64_t width, true_classes;
-  std::vector<T> noise;  // num_neg_samples * P(c) of each
-  const T* weights;
-
-  Samples(const KernelContext& ctx, const int64_t* list) : classes(list), weights(nullptr) {
-    const NceAttrs& a = ctx.attrs<NceAttrs>();
-    const Dims& label = ctx.In(kLabel).dims();
-    true_classes = label.rank() == 1 ? 1 : label[1];
-    width = true_classes + a.num_neg_samples;
-    if (const Tensor* w = ctx.InOrNull(kSampleWeight)) weights = w->data<T>();
-    const Tensor* probs = a.sampler == kCustom ? ctx.InOrNull(kProbs) : nullptr;
-    double total = a.num_total_classes;
-    for (int64_t i = 0; i < label[0] * width; ++i) {
-      double c = static_cast<double>(classes[i]), p = 1 / total;
-      if (a.sampler == kLogUniform) p = std::log((c + 2) / (c + 1)) / std::log(total + 1);
-      if (probs) p = At(*probs, classes[i]);
-      noise.push_back(static_cast<T>(p * a.num_neg_samples));
-    }
-  }
-  static double At(const Tensor& t, int64_t i) {
-    return t.dtype() == DType::kFloat64 ? t.data<double>()[i] : double{t.data<float>()[i]};
-  }
-  int64_t Count(int64_t) const { return width; }
-  int64_t Row(int64_t i, int64_t k) const { return classes[i * width + k]; }
-  static T Logistic(T z) {
-    T e = std::exp(-std::abs(z));
-    return (z >= T(0) ? T(1) : e) / (T(1) + e);
-  }
-  T Weight(int64_t i) const { return weights ? weights[i] : T(1); }
-  T Value(int64_t i, int64_t k, T z) const {
-    T o = Logistic(z), b = noise[i * width + k];
-    return -Weight(i) * std::log((k < true_classes ? o : b) / (o + b));
-  }
-  T Slope(int64_t i, int64_t k, T z) const {
-    T o = Logistic(z), b = noise[i * width + k];
-    return Weight(i) * Logistic(-z) * (k < true_classes ? -b : o) / (o + b);
-  }
-  T Curve(int64_t i, int64_t k, T z) const {
-    T o = Logistic(z), n = Logistic(-z), b = noise[i * width + k];
-    T bend = k < true_classes ? b * (T(1) + b) : (T(1) - 2 * o) * (o + b) - o * n;
-    return Weight(i) * o * n * bend / ((o + b) * (o + b));
-  }
-};
-
 template <class T>
 struct NceKernel {
   static void Compute(KernelContext& ctx) {
     chosen_rows::Data<T> d(ctx.In(kInput), ctx.In(kWeight), ctx.InOrNull(kBias));
-    std::vector<int64_t> classes = Draw(ctx, d.rows);
-    Samples<T> samples(ctx, classes.data());
+    const Dims& label = ctx.In(kLabel).dims();
+    const int64_t width =
+        (label.rank() == 1 ? 1 : label[1]) + ctx.attrs<NceAttrs>().num_neg_samples;
     Tensor *cost = ctx.OutOrNull(kCost), *logits = ctx.OutOrNull(kSampleLogits);
-    for (int64_t i = 0; i < d.rows; ++i) {
-      CheckInterrupt();
-      T sum = 0;
-      for (int64_t k = 0; k < samples.width; ++k) {
-        T z = d.Score(i, samples.Row(i, k));
-        if (logits) logits->mutable_data<T>()[i * samples.width + k] = Samples<T>::Logistic(z);
-        sum += samples.Value(i, k, z);
-      }
-      if (cost) cost->mutable_data<T>()[i] = sum;
-    }
-    if (Tensor* out = ctx.OutOrNull(kSampleLabels))
-      std::copy(classes.begin(), classes.end(), out->mutable_data<int64_t>());
-  }
-
-  static std::vector<int64_t> Draw(const KernelContext& ctx, int64_t rows) {
-    const NceAttrs& a = ctx.attrs<NceAttrs>();
-    std::vector<int64_t> label = Integers(ctx.In(kLabel), "Label"), classes;
-    int64_t total = a.num_total_classes, n = rows ? static_cast<int64_t>(label.size()) / rows : 0;
-    auto check = [total](int64_t c, const char* name) {
-      ENFORCE(c >= 0 && c < total, OutOfRange, name, " must hold classes in [0, ", total, "), got ",
-              c);
-    };
-    for (int64_t c : label) check(c, "Label");
-    for (int32_t c : a.custom_neg_classes) check(c, "custom_neg_classes");
-    std::vector<int64_t> alias;
-    if (a.sampler == kCustom) {
-      alias = Integers(ctx.In(kAlias), "CustomDistAlias");
-      // -1 stands where a class has no alias.
-      for (int64_t c : alias) check(c == -1 ? 0 : c, "CustomDistAlias");
-    }
-    int64_t drawn = a.num_neg_samples;
-    std::vector<double> u(static_cast<size_t>(rows * drawn * 2));
-    random::Generator(ctx, a.seed).Uniform(u.data(), static_cast<int64_t>(u.size()));
-    for (int64_t i = 0; i < rows; ++i) {
-      CheckInterrupt();
-      for (int64_t k = 0; k < n; ++k) classes.push_back(label[i * n + k]);
-      for (int64_t k = 0; k < drawn; ++k) {
-        const double* pair = u.data() + 2 * (i * drawn + k);
-        int64_t c = static_cast<int64_t>(pair[0] * static_cast<double>(total));
-        if (a.sampler == kLogUniform)
-          c = static_cast<int64_t>(std::exp(pair[0] * std::log(static_cast<double>(total) + 1))) -
-              1;
-        c = std::min(c, total - 1);
-        if (a.sampler == kCustom && alias[c] >= 0 &&
-            pair[1] > Samples<T>::At(ctx.In(kAliasProbs), c))
-          c = alias[c];
-        classes.push_back(a.custom_neg_classes.empty() ? c : a.custom_neg_classes[k]);
-      }
-    }
-    return classes;
+    Tensor *out = ctx.OutOrNull(kSampleLabels), own;
+    if (!out) own = Tensor(Dims{d.rows, width}, DType::kInt64, ctx.place());
+    int64_t* classes = (out ? *out : own).template mutable_data<int64_t>();
+    Draw(ctx, d.rows, classes);
+    chosen_rows::Sums(d, Samples<T>(ctx, classes), width,
+                      logits ? logits->mutable_data<T>() : nullptr,
+                      cost ? cost->mutable_data<T>() : nullptr);
   }
 };
 
@@ -330,7 +221,7 @@ struct NceThird {
       higher::Scalar sum = kernels::Constant(0);
       for (int64_t k = 0; k < samples.width; ++k) {
         higher::Scalar z = chosen_rows::Score(p, i, samples.Row(i, k), x[1]), o = Sigmoid(z);
-        const double b = static_cast<double>(samples.noise[i * samples.width + k]);
+        const double b = static_cast<double>(samples.Noise(i, k));
         // log(o + b), less log(o) = -softplus(-z) of a true class; log(b) is a constant
         higher::Scalar cost = Log(o + b);
         if (k < samples.true_classes) cost = cost + Softplus(z * -1.0);
@@ -385,12 +276,12 @@ using grad_grad::NceThird;
 
 REGISTER_OPERATOR(nce, DefineNce);
 REGISTER_LOD_ALSO(nce, kLabel);
-REGISTER_CPU_KERNEL(nce, NceKernel, float, double);
+REGISTER_KERNELS(nce, NceKernel, float, double);
 REGISTER_OPERATOR(nce_grad, grad::DefineNceGrad);
-REGISTER_CPU_KERNEL(nce_grad, grad::NceGradKernel, float, double);
+REGISTER_KERNELS(nce_grad, grad::NceGradKernel, float, double);
 REGISTER_OPERATOR(nce_grad_grad, grad_grad::DefineNceGradGrad);
-REGISTER_CPU_KERNEL(nce_grad_grad, grad_grad::NceGradGradKernel, float, double);
+REGISTER_KERNELS(nce_grad_grad, grad_grad::NceGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(nce_grad_grad, NceThird);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::nce

@@ -72,7 +72,7 @@ struct MatchMatrixTensorKernel {
 };
 
 REGISTER_OPERATOR(match_matrix_tensor, DefineMatchMatrixTensor);
-REGISTER_CPU_KERNEL(match_matrix_tensor, MatchMatrixTensorKernel, float, double);
+REGISTER_KERNELS(match_matrix_tensor, MatchMatrixTensorKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

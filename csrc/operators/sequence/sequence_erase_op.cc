@@ -1,4 +1,4 @@
-#include "operators/sequence/sequence.h"
+#include "operators/sequence/erase_loops.h"
 
 namespace dygraph::sequence {
 namespace {
@@ -39,19 +39,8 @@ struct SequenceEraseKernel {
     const Tensor& x = ctx.In(kX);
     const Offsets& offsets = LastLevel(x, "X");
     const std::vector<int32_t>& tokens = ctx.attrs<SequenceEraseAttrs>().tokens;
-    const T* from = x.data<T>();
-    std::vector<T> kept;
-    Offsets last{0};
-    for (int64_t s = 0; s < Count(offsets); ++s) {
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
-        if (std::find(tokens.begin(), tokens.end(), from[i]) == tokens.end())
-          kept.push_back(from[i]);
-      }
-      last.push_back(static_cast<int64_t>(kept.size()));
-    }
     Tensor& out = ctx.Out(kOut);
-    out.Allocate(WithRows(x.dims(), last.back()), x.dtype(), ctx.place());
-    std::copy(kept.begin(), kept.end(), out.mutable_data<T>());
+    Offsets last = KeepOthers(ctx, offsets, tokens, x.data<T>(), x.dims(), &out);
     LoDLevels lod = UpperLevels(x.lod_levels());
     lod.push_back(std::move(last));
     out.SetLoD(std::move(lod));
@@ -59,7 +48,7 @@ struct SequenceEraseKernel {
 };
 
 REGISTER_OPERATOR(sequence_erase, DefineSequenceErase);
-REGISTER_CPU_KERNEL(sequence_erase, SequenceEraseKernel, int32_t, int64_t);
+REGISTER_KERNELS(sequence_erase, SequenceEraseKernel, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -119,9 +119,9 @@ struct SequenceScatterGradKernel {
 
 REGISTER_GRADIENT_SHAPES(sequence_scatter, {"X", "Out"});
 REGISTER_OPERATOR(sequence_scatter, DefineSequenceScatter);
-REGISTER_CPU_KERNEL(sequence_scatter, SequenceScatterKernel, int32_t, int64_t, float, double);
+REGISTER_KERNELS(sequence_scatter, SequenceScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(sequence_scatter_grad, grad::DefineSequenceScatterGrad);
-REGISTER_CPU_KERNEL(sequence_scatter_grad, grad::SequenceScatterGradKernel, float, double);
+REGISTER_KERNELS(sequence_scatter_grad, grad::SequenceScatterGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -1,49 +1,17 @@
-#include <algorithm>
-#include <numeric>
-
 #include "op/gradient_call.h"
-#include "operators/sequence/sequence.h"
+#include "operators/sequence/topk_loops.h"
 
 namespace dygraph::sequence {
 namespace {
 
-constexpr int kX = 0, kRow = 1, kColumn = 2, kOut = 0, kPos = 1;
-
-struct TopkAttrs {
-  std::vector<int32_t> topks;
-  int32_t channel_num = 1;
-};
+using topk::kX, topk::kRow, topk::kColumn, topk::TopkAttrs;
+constexpr int kOut = 0, kPos = 1;
 
 const TopkAttrs& CheckedAttrs(const Call& call) {
   const auto& a = *static_cast<const TopkAttrs*>(call.attrs);
   ENFORCE(!a.topks.empty() && std::is_sorted(a.topks.begin(), a.topks.end()), InvalidArgument,
           "topks must be a list of numbers that do not fall, got ", ToString(AttrValue(a.topks)));
   return a;
-}
-
-// The matrices of one sequence: channels one after another, each of rows x columns.
-struct Part {
-  int64_t x, row, rows, columns;  // where it begins in X and among the rows, its sizes
-};
-
-std::vector<Part> PartsOf(const Tensor& x, const Tensor& row, const Tensor& column,
-                          int64_t channels) {
-  const Offsets &xs = LastLevel(x, "X"), &rows = LastLevel(row, "ROW"),
-                &columns = LastLevel(column, "COLUMN");
-  ENFORCE(Count(xs) == Count(rows) && Count(xs) == Count(columns), InvalidArgument,
-          "X, ROW and COLUMN must have as many sequences, got ", Count(xs), ", ", Count(rows),
-          " and ", Count(columns));
-  ENFORCE(x.numel() == x.dim(0), InvalidArgument, "X must have one number in a row, got shape ",
-          x.dims());
-  std::vector<Part> parts;
-  for (int64_t s = 0; s < Count(xs); ++s) {
-    Part p{xs[s], rows[s], rows[s + 1] - rows[s], columns[s + 1] - columns[s]};
-    ENFORCE(xs[s + 1] - xs[s] == channels * p.rows * p.columns, InvalidArgument, "sequence ", s,
-            " of X must have channel_num * rows * columns numbers, ", channels, " * ", p.rows,
-            " * ", p.columns, ", got ", xs[s + 1] - xs[s]);
-    parts.push_back(p);
-  }
-  return parts;
 }
 
 void DefineTopk(OpDef& op) {
@@ -92,63 +60,15 @@ void DefineTopk(OpDef& op) {
 template <class T>
 struct SequenceTopkAvgPoolingKernel {
   static void Compute(KernelContext& ctx) {
-    const TopkAttrs& a = CheckedAttrs(ctx.call());
-    const Tensor& x = ctx.In(kX);
-    const int64_t channels = a.channel_num, most = a.topks.back();
-    const std::vector<Part> parts = PartsOf(x, ctx.In(kRow), ctx.In(kColumn), channels);
-    T* out = ctx.Out(kOut).mutable_data<T>();
-    Tensor* kept = ctx.OutOrNull(kPos);
-    int32_t* pos = kept ? kept->mutable_data<int32_t>() : nullptr;
-    std::vector<int32_t> order;
-    for (const Part& p : parts) {
-      for (int64_t r = 0; r < p.rows; ++r) {
-        for (int64_t c = 0; c < channels; ++c) {
-          const T* row = x.data<T>() + p.x + (c * p.rows + r) * p.columns;
-          order.resize(p.columns);
-          std::iota(order.begin(), order.end(), 0);
-          const int64_t n = std::min(most, p.columns);
-          std::partial_sort(order.begin(), order.begin() + n, order.end(),
-                            [row](int32_t i, int32_t j) {
-                              return row[i] > row[j] || (row[i] == row[j] && i < j);
-                            });
-          T sum = 0;
-          size_t k = 0;
-          for (int64_t i = 0; i < most; ++i) {
-            if (i < n) sum += row[order[i]];
-            if (pos) *pos++ = i < n ? order[i] : -1;
-            for (; k < a.topks.size() && a.topks[k] == i + 1; ++k) *out++ = sum / T(a.topks[k]);
-          }
-        }
-      }
-    }
+    CheckedAttrs(ctx.call());
+    Tensor* pos = ctx.OutOrNull(kPos);
+    topk::Averages(ctx, ctx.In(kX).data<T>(), ctx.Out(kOut).mutable_data<T>(),
+                   pos ? pos->mutable_data<int32_t>() : nullptr);
   }
 };
 
 namespace grad {
 constexpr int kPos = 3, kOutGrad = 4, kXGrad = 0;
-
-// f(number of X, number of Out@GRAD, its divisor) for each share that one of X has in one of Out.
-template <class F>
-void ForShares(KernelContext& ctx, F f) {
-  const TopkAttrs& a = CheckedAttrs(ctx.call());
-  const int64_t channels = a.channel_num, most = a.topks.back();
-  const int32_t* pos = ctx.In(kPos).data<int32_t>();
-  int64_t out = 0;
-  for (const Part& p : PartsOf(ctx.In(kX), ctx.In(kRow), ctx.In(kColumn), channels)) {
-    for (int64_t r = 0; r < p.rows; ++r) {
-      for (int64_t c = 0; c < channels; ++c, pos += most) {
-        for (int32_t k : a.topks) {
-          for (int64_t i = 0; i < k; ++i) {
-            ENFORCE(pos[i] >= -1 && pos[i] < p.columns, OutOfRange, "pos must be in [-1, ",
-                    p.columns, "), got ", pos[i]);
-            if (pos[i] >= 0) f(p.x + (c * p.rows + r) * p.columns + pos[i], out, k);
-          }
-          ++out;
-        }
-      }
-    }
-  }
-}
 
 // `grad`: what it reads besides; of the shape of Out or of X.
 OpDef& Declare(OpDef& op, const char* reads, const char* makes, int32_t like) {
@@ -217,33 +137,31 @@ void DefineTopkGradGrad(OpDef& op) {
 template <class T>
 struct SequenceTopkAvgPoolingGradKernel {
   static void Compute(KernelContext& ctx) {
+    CheckedAttrs(ctx.call());
     Tensor& x = ctx.Out(kXGrad);
-    T* to = x.mutable_data<T>();
-    std::fill(to, to + x.numel(), T(0));
-    const T* g = ctx.In(kOutGrad).data<T>();
-    ForShares(ctx, [&](int64_t i, int64_t o, int32_t k) { to[i] += g[o] / T(k); });
+    topk::SpreadShares(ctx, ctx.In(kPos).data<int32_t>(), ctx.In(kOutGrad).data<T>(),
+                       x.mutable_data<T>(), x.numel());
   }
 };
 
 template <class T>
 struct SequenceTopkAvgPoolingGradGradKernel {
   static void Compute(KernelContext& ctx) {
+    CheckedAttrs(ctx.call());
     Tensor& out = ctx.Out(kXGrad);
-    T* to = out.mutable_data<T>();
-    std::fill(to, to + out.numel(), T(0));
-    const T* g = ctx.In(kOutGrad).data<T>();
-    ForShares(ctx, [&](int64_t i, int64_t o, int32_t k) { to[o] += g[i] / T(k); });
+    topk::TakeShares(ctx, ctx.In(kPos).data<int32_t>(), ctx.In(kOutGrad).data<T>(),
+                     out.mutable_data<T>(), out.numel());
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(sequence_topk_avg_pooling, DefineTopk);
-REGISTER_CPU_KERNEL(sequence_topk_avg_pooling, SequenceTopkAvgPoolingKernel, float, double);
+REGISTER_KERNELS(sequence_topk_avg_pooling, SequenceTopkAvgPoolingKernel, float, double);
 REGISTER_OPERATOR(sequence_topk_avg_pooling_grad, grad::DefineTopkGrad);
-REGISTER_CPU_KERNEL(sequence_topk_avg_pooling_grad, grad::SequenceTopkAvgPoolingGradKernel, float,
+REGISTER_KERNELS(sequence_topk_avg_pooling_grad, grad::SequenceTopkAvgPoolingGradKernel, float,
                     double);
 REGISTER_OPERATOR(sequence_topk_avg_pooling_grad_grad, grad::DefineTopkGradGrad);
-REGISTER_CPU_KERNEL(sequence_topk_avg_pooling_grad_grad, grad::SequenceTopkAvgPoolingGradGradKernel,
+REGISTER_KERNELS(sequence_topk_avg_pooling_grad_grad, grad::SequenceTopkAvgPoolingGradGradKernel,
                     float, double);
 
 }  // namespace

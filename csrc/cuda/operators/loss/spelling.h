@@ -1,9 +1,7 @@
 // operators/loss/spelling.h on the device: a thread for each sequence.
 #pragma once
 
-#include <vector>
-
-#include "cuda/scratch.h"
+#include "cuda/kept_rows.h"
 #include "cuda/sequence_rows.h"
 #include "kernels/elementwise.h"
 #include "kernels/loops.h"
@@ -35,37 +33,15 @@ void SpellPadded(const KernelContext& ctx, const Spelling& rule, T padding, T* o
 // By LoD: what all spell, with a level of detail, or a single -1. Waits for the lengths.
 template <class T>
 void SpellRagged(const KernelContext& ctx, const Spelling& rule, Tensor* out) {
-  const cuda::Sequences sequences(ctx, kInput, kInputLength);
-  const cuda::SequenceRows rows = sequences.rows;
-  const T* x = ctx.In(kInput).data<T>();
-  const int64_t count = sequences.count;
-  const Spelling by = rule;
-  cuda::Workspace<int64_t> lengths(count);
-  int64_t* length = lengths.data();
-  kernels::ForEach(count, [=] DYGRAPH_FN(int64_t s) {
-    const T* path = x + rows.Row(s, 0);
-    int64_t kept = 0;
-    for (int64_t t = 0; t < rows.Length(s); ++t) kept += by.Keeps(path, t);
-    length[s] = kept;
-  });
-  std::vector<int64_t> offsets(static_cast<size_t>(count) + 1, 0);
-  GetDeviceContext(ctx.place())
-      .CopyToHost(offsets.data() + 1, length, static_cast<size_t>(count) * sizeof(int64_t));
-  for (size_t s = 1; s < offsets.size(); ++s) offsets[s] += offsets[s - 1];
-  const int64_t total = offsets.back();
+  const Tensor& input = ctx.In(kInput);
+  ragged::FromLoD(input, "Input", "InputLength");
+  cuda::KeptRows<T, Spelling> kept(input.data<T>(), input.lod_levels().back(), rule);
+  const int64_t total = kept.offsets().back();
   out->Allocate({total ? total : 1, 1}, DTypeOf<T>::value, ctx.place());
   T* y = out->mutable_data<T>();
   if (total == 0) return kernels::Fill(y, 1, T(-1));
-  kernels::Table<int64_t> table(offsets);
-  const int64_t* begin = table.data();
-  kernels::ForEach(count, [=] DYGRAPH_FN(int64_t s) {
-    const T* path = x + rows.Row(s, 0);
-    int64_t to = begin[s];
-    for (int64_t t = 0; t < rows.Length(s); ++t) {
-      if (by.Keeps(path, t)) y[to++] = path[t];
-    }
-  });
-  out->SetLoD(LoDLevels{offsets});
+  kept.Write(y);
+  out->SetLoD(LoDLevels{kept.offsets()});
 }
 
 }  // namespace dygraph::ctc

@@ -2,38 +2,23 @@
 // result.
 #pragma once
 
-#include <vector>
-
 #include "cuda/launch.h"
 #include "kernels/table.h"
+#include "operators/sequence/row_bounds.h"
 #include "operators/sequence/sequence_context.h"
 
 namespace dygraph::sequence {
 
-namespace detail {
-// By row: the rows of its sequence.
-struct Bounds {
-  int64_t begin, end;
-};
-inline std::vector<Bounds> BoundsOf(const Offsets& offsets) {
-  std::vector<Bounds> bounds;
-  for (int64_t s = 0; s < Count(offsets); ++s)
-    bounds.insert(bounds.end(), static_cast<size_t>(offsets[s + 1] - offsets[s]),
-                  {offsets[s], offsets[s + 1]});
-  return bounds;
-}
-}  // namespace detail
-
 template <class T>
 void GatherContext(const Offsets& offsets, const ContextAttrs& a, const T* x, const T* padding,
                    int64_t width, T* to) {
-  kernels::Table<detail::Bounds> table(detail::BoundsOf(offsets));
-  const detail::Bounds* bounds = table.data();
+  kernels::Table<RowBounds> table(BoundsOf(offsets));
+  const RowBounds* bounds = table.data();
   const int64_t length = a.contextLength, start = a.contextStart, up = a.up();
   if (!a.paddingTrainable) padding = nullptr;
   cuda::ForEach(offsets.back() * length * width, [=] DYGRAPH_FN(int64_t i) {
     const int64_t j = i % width, k = i / width % length, row = i / width / length;
-    const detail::Bounds b = bounds[row];
+    const RowBounds b = bounds[row];
     const int64_t from = row + start + k;
     if (from >= b.begin && from < b.end) {
       to[i] = x[from * width + j];
@@ -49,11 +34,11 @@ void SpreadContext(const Offsets& offsets, const ContextAttrs& a, const T* g, in
                    int64_t rows, T* x, int64_t padding_rows, T* padding) {
   const int64_t length = a.contextLength, start = a.contextStart, up = a.up();
   if (x) {
-    kernels::Table<detail::Bounds> table(detail::BoundsOf(offsets));
-    const detail::Bounds* bounds = table.data();
+    kernels::Table<RowBounds> table(BoundsOf(offsets));
+    const RowBounds* bounds = table.data();
     cuda::ForEach(rows * width, [=] DYGRAPH_FN(int64_t i) {
       const int64_t j = i % width, from = i / width;
-      const detail::Bounds b = bounds[from];
+      const RowBounds b = bounds[from];
       T sum = 0;
       for (int64_t k = length - 1; k >= 0; --k) {
         const int64_t row = from - start - k;
