@@ -1,4 +1,4 @@
-#include "operators/detection/deformable.h"
+#include "operators/detection/deformable_loops.h"
 
 namespace dygraph::deformable {
 namespace {
@@ -30,9 +30,9 @@ template <class T>
 using DeformableConvGradGradKernel = higher::SecondKernel<DeformableConvThird, T>;
 
 REGISTER_OPERATOR(deformable_conv, DefineDeformableConv);
-REGISTER_CPU_KERNEL(deformable_conv, DeformableConvKernel, float, double);
+REGISTER_KERNELS(deformable_conv, DeformableConvKernel, float, double);
 REGISTER_OPERATOR(deformable_conv_grad, DefineGrad<DeformableConv>);
-REGISTER_CPU_KERNEL(deformable_conv_grad, DeformableConvGradKernel, float, double);
+REGISTER_KERNELS(deformable_conv_grad, DeformableConvGradKernel, float, double);
 REGISTER_OPERATOR(deformable_conv_grad_grad, DefineGradGrad<DeformableConv>);
 REGISTER_CPU_KERNEL(deformable_conv_grad_grad, DeformableConvGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(deformable_conv_grad_grad, DeformableConvThird);

@@ -1,4 +1,4 @@
-#include "operators/detection/deformable.h"
+#include "operators/detection/deformable_loops.h"
 
 namespace dygraph::deformable {
 namespace {
@@ -30,9 +30,9 @@ template <class T>
 using DeformableConvV1GradGradKernel = higher::SecondKernel<DeformableConvV1Third, T>;
 
 REGISTER_OPERATOR(deformable_conv_v1, DefineDeformableConvV1);
-REGISTER_CPU_KERNEL(deformable_conv_v1, DeformableConvV1Kernel, float, double);
+REGISTER_KERNELS(deformable_conv_v1, DeformableConvV1Kernel, float, double);
 REGISTER_OPERATOR(deformable_conv_v1_grad, DefineGrad<DeformableConvV1>);
-REGISTER_CPU_KERNEL(deformable_conv_v1_grad, DeformableConvV1GradKernel, float, double);
+REGISTER_KERNELS(deformable_conv_v1_grad, DeformableConvV1GradKernel, float, double);
 REGISTER_OPERATOR(deformable_conv_v1_grad_grad, DefineGradGrad<DeformableConvV1>);
 REGISTER_CPU_KERNEL(deformable_conv_v1_grad_grad, DeformableConvV1GradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(deformable_conv_v1_grad_grad, DeformableConvV1Third);

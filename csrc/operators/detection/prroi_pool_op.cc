@@ -107,11 +107,12 @@ void DefinePrroiPool(OpDef& op) {
       .Input(kX, "X", "[N, C, H, W]")
       .Input(kROIs, "ROIs",
              "[regions, 4], corners (x1, y1, x2, y2); a level of detail says which image each lies "
-             "in")
+             "in",
+             kOnHost)
       .Input(kCountsSlot, "BatchRoINums",
              "[N] integers, how many regions each image has, in "
              "place of the level of detail",
-             kDispensable)
+             kDispensable | kOnHost)
       .Output(kOut, "Out", "[regions, C, pooled_height, pooled_width]")
       .Attr(&PrroiPoolAttrs::spatial_scale, "spatial_scale", "pixels of X for a unit of ROIs",
             Scale())
@@ -135,8 +136,8 @@ void DefinePrroiPoolGrad(OpDef& op) {
         "X@GRAD: each Out@GRAD goes to the pixels it was made of, by their weights. ROIs@GRAD: the "
         "sum of Out@GRAD times the change of the bins as a corner moves.")
       .Input(kX, "X", "as of the forward call")
-      .Input(kROIs, "ROIs", "as of the forward call")
-      .Input(kCountsSlot, "BatchRoINums", "as of the forward call", kDispensable)
+      .Input(kROIs, "ROIs", "as of the forward call", kOnHost)
+      .Input(kCountsSlot, "BatchRoINums", "as of the forward call", kDispensable | kOnHost)
       .Input(kTop, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kROIsGrad, "ROIs@GRAD", "shape of ROIs")
@@ -154,18 +155,12 @@ void DefinePrroiPoolGrad(OpDef& op) {
 template <class T>
 struct PrroiPoolGradKernel {
   template <int kSide>
-  static void GiveSide(const KernelContext& ctx, const T* top, T* to) {
-    Cuts<T> cuts = CutsOf<Along<kSide>, T>(ctx);
+  static void GiveSide(KernelContext& ctx, const T* top, T* to) {
+    const Cuts<T> cuts = CutsOf<Along<kSide>, T>(ctx);
     const int64_t size = cuts.channels * cuts.bins_high * cuts.bins_wide;
-    std::vector<T> change(static_cast<size_t>(size * cuts.regions()));
-    RegionLoops<T>(cuts).Pool(ctx.In(kX).data<T>(), change.data());
-    for (int64_t r = 0; r < cuts.regions(); ++r) {
-      const T* from = change.data() + r * size;
-      double sum = 0;
-      for (int64_t k = 0; k < size; ++k)
-        sum += static_cast<double>(from[k]) * static_cast<double>(top[r * size + k]);
-      to[r * 4 + kSide] = static_cast<T>(sum);
-    }
+    Scratch change = ctx.Workspace(static_cast<size_t>(size * cuts.regions()) * sizeof(T));
+    RegionLoops<T>(cuts).Pool(ctx.In(kX).data<T>(), change.as<T>());
+    RegionDots(change.as<T>(), top, cuts.regions(), size, to + kSide, 4);
   }
   static void Compute(KernelContext& ctx) {
     const T* top = ctx.In(kTop).data<T>();
@@ -280,9 +275,9 @@ using PrroiPoolKernel = PoolKernel<Precise, T>;
 
 REGISTER_OPERATOR(prroi_pool, DefinePrroiPool);
 REGISTER_LOD_RULE(prroi_pool, RowsOfFirstAxis);
-REGISTER_CPU_KERNEL(prroi_pool, PrroiPoolKernel, float, double);
+REGISTER_KERNELS(prroi_pool, PrroiPoolKernel, float, double);
 REGISTER_OPERATOR(prroi_pool_grad, grad::DefinePrroiPoolGrad);
-REGISTER_CPU_KERNEL(prroi_pool_grad, grad::PrroiPoolGradKernel, float, double);
+REGISTER_KERNELS(prroi_pool_grad, grad::PrroiPoolGradKernel, float, double);
 REGISTER_OPERATOR(prroi_pool_grad_grad, grad_grad::DefinePrroiPoolGradGrad);
 REGISTER_CPU_KERNEL(prroi_pool_grad_grad, grad_grad::PrroiPoolGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(prroi_pool_grad_grad, PrroiThird);

@@ -81,4 +81,15 @@ class RegionLoops {
   const Cuts<T>& cuts_;
 };
 
+// to[r * step] = the sum over row r of x[i] * y[i]; rows have n numbers.
+template <class T>
+void RegionDots(const T* x, const T* y, int64_t rows, int64_t n, T* to, int64_t step) {
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t k = r * n; k < (r + 1) * n; ++k)
+      sum += static_cast<double>(x[k]) * static_cast<double>(y[k]);
+    to[r * step] = static_cast<T>(sum);
+  }
+}
+
 }  // namespace dygraph::rois

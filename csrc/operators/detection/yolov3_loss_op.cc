@@ -1,21 +1,10 @@
 #include "op/gradient_call.h"
 #include "operators/detection/yolo.h"
+#include "operators/detection/yolo_loss_loops.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph::yolo {
 namespace {
-
-constexpr int kX = 0, kGTBox = 1, kGTLabel = 2, kGTScore = 3;
-constexpr int kLoss = 0, kObjectness = 1, kMatch = 2;
-
-struct Yolov3LossAttrs {
-  std::vector<int32_t> anchors, anchor_mask;
-  int32_t class_num = 1;
-  double ignore_thresh = 0.7;
-  int32_t downsample_ratio = 32;
-  bool use_label_smooth = true;
-  double scale_x_y = 1.0;
-};
 
 void CheckInputs(const InferContext& ctx) {
   const auto& a = ctx.attrs<Yolov3LossAttrs>();
@@ -108,174 +97,21 @@ void DefineYolov3Loss(OpDef& op) {
 }
 
 template <class T>
-struct MiddleBox {
-  T x, y, w, h;
-};
-
-template <class T>
-T OverlapOf(const MiddleBox<T>& a, const MiddleBox<T>& b) {
-  auto along = [](T c1, T s1, T c2, T s2) {
-    return std::min(c1 + s1 / 2, c2 + s2 / 2) - std::max(c1 - s1 / 2, c2 - s2 / 2);
-  };
-  const T w = along(a.x, a.w, b.x, b.w), h = along(a.y, a.h, b.y, b.h);
-  const T both = w < T(0) || h < T(0) ? T(0) : w * h;
-  return both / (a.w * a.h + b.w * b.h - both);
-}
-
-// The inputs of a call, checked.
-template <class T>
-struct Head {
-  const Yolov3LossAttrs& a;
-  int64_t n, size, cells, boxes, anchors, masks, entries;
-  const T *x, *box, *score;
-  std::vector<int64_t> labels;
-  T label_on = 1, label_off = 0;
-
-  explicit Head(const KernelContext& ctx)
-      : a(ctx.attrs<Yolov3LossAttrs>()),
-        n(ctx.In(kX).dim(0)),
-        size(ctx.In(kX).dim(2)),
-        cells(size * size),
-        boxes(ctx.In(kGTBox).dim(1)),
-        anchors(static_cast<int64_t>(a.anchors.size()) / 2),
-        masks(static_cast<int64_t>(a.anchor_mask.size())),
-        entries(5 + a.class_num),
-        x(ctx.In(kX).data<T>()),
-        box(ctx.In(kGTBox).data<T>()),
-        score(ctx.HasInput(kGTScore) ? ctx.In(kGTScore).data<T>() : nullptr),
-        labels(Integers(ctx.In(kGTLabel), "GTLabel")) {
-    if (a.use_label_smooth) {
-      label_off = std::min(T(1) / static_cast<T>(a.class_num), T(1) / T(40));
-      label_on = T(1) - label_off;
-    }
-    for (int64_t t = 0; t < n * boxes; ++t) {
-      const T* b = box + t * 4;
-      for (int i = 0; i < 4; ++i) {
-        ENFORCE(std::isfinite(b[i]), InvalidArgument, "GTBox must hold finite numbers, got ", b[i],
-                " in box ", t % boxes, " of image ", t / boxes);
-      }
-      if (!IsBox(t)) continue;
-      ENFORCE(b[0] >= T(0) && b[0] < T(1) && b[1] >= T(0) && b[1] < T(1), OutOfRange,
-              "GTBox must have its middles in [0, 1), parts of the image, got ", b[0], ", ", b[1],
-              " in box ", t % boxes, " of image ", t / boxes);
-      ENFORCE(labels[t] >= 0 && labels[t] < a.class_num, OutOfRange,
-              "GTLabel must be classes in [0, ", a.class_num, "), got ", labels[t]);
-    }
-  }
-  T input_size() const { return static_cast<T>(a.downsample_ratio) * static_cast<T>(size); }
-  bool IsBox(int64_t t) const { return !(box[t * 4 + 2] < T(1e-6) || box[t * 4 + 3] < T(1e-6)); }
-  MiddleBox<T> Truth(int64_t t) const {
-    return {box[t * 4], box[t * 4 + 1], box[t * 4 + 2], box[t * 4 + 3]};
-  }
-  T Weight(int64_t t) const { return score ? score[t] : T(1); }
-  int64_t CellOf(int64_t t) const {
-    const auto side = static_cast<T>(size);
-    const auto row = static_cast<int64_t>(box[t * 4 + 1] * side);
-    const auto column = static_cast<int64_t>(box[t * 4] * side);
-    return std::min(row, size - 1) * size + std::min(column, size - 1);
-  }
-  // Entry e of mask m in cell k of image i.
-  int64_t At(int64_t i, int64_t m, int64_t e, int64_t k) const {
-    return ((i * masks + m) * entries + e) * cells + k;
-  }
-  MiddleBox<T> Predicted(int64_t i, int64_t m, int64_t k) const {
-    const T scale = static_cast<T>(a.scale_x_y), shift = (scale - T(1)) / T(2);
-    const T side = static_cast<T>(size), *at = x + At(i, m, 0, k);
-    const int32_t* anchor = a.anchors.data() + a.anchor_mask[m] * 2;
-    return {(static_cast<T>(k % size) + kernels::Sigmoid(at[0]) * scale - shift) / side,
-            (static_cast<T>(k / size) + kernels::Sigmoid(at[cells]) * scale - shift) / side,
-            std::exp(at[2 * cells]) * static_cast<T>(anchor[0]) / input_size(),
-            std::exp(at[3 * cells]) * static_cast<T>(anchor[1]) / input_size()};
-  }
-  int64_t NearestAnchor(int64_t t) const {
-    const MiddleBox<T> truth = {0, 0, box[t * 4 + 2], box[t * 4 + 3]};
-    T best = 0;
-    int64_t nearest = 0;
-    for (int64_t k = 0; k < anchors; ++k) {
-      const MiddleBox<T> anchor = {0, 0, static_cast<T>(a.anchors[k * 2]) / input_size(),
-                                   static_cast<T>(a.anchors[k * 2 + 1]) / input_size()};
-      const T overlap = OverlapOf(anchor, truth);
-      if (overlap > best) best = overlap, nearest = k;
-    }
-    return nearest;
-  }
-  int32_t MaskOf(int64_t anchor) const {
-    auto at = std::find(a.anchor_mask.begin(), a.anchor_mask.end(), anchor);
-    return at == a.anchor_mask.end() ? -1 : static_cast<int32_t>(at - a.anchor_mask.begin());
-  }
-
-  // The terms of the loss of image i: entropy(position in X, target, weight) of cross entropies
-  // and distance(position, target, weight) of absolute differences.
-  template <class Entropy, class Distance>
-  void ForTerms(int64_t i, const T* objectness, const int32_t* match, const Entropy& entropy,
-                const Distance& distance) const {
-    for (int64_t t = i * boxes; t < (i + 1) * boxes; ++t) {
-      const int64_t m = match[t];
-      if (m < 0 || !IsBox(t)) continue;
-      ENFORCE(m < masks, OutOfRange, "GTMatchMask must be below ", masks, ", got ", m);
-      const int64_t k = CellOf(t), at = At(i, m, 0, k);
-      const MiddleBox<T> b = Truth(t);
-      const T side = static_cast<T>(size), weight = (T(2) - b.w * b.h) * Weight(t);
-      const int32_t* anchor = a.anchors.data() + a.anchor_mask[m] * 2;
-      entropy(at, b.x * side - static_cast<T>(k % size), weight);
-      entropy(at + cells, b.y * side - static_cast<T>(k / size), weight);
-      distance(at + 2 * cells, std::log(b.w * input_size() / static_cast<T>(anchor[0])), weight);
-      distance(at + 3 * cells, std::log(b.h * input_size() / static_cast<T>(anchor[1])), weight);
-      for (int64_t c = 0; c < a.class_num; ++c)
-        entropy(at + (5 + c) * cells, c == labels[t] ? label_on : label_off, Weight(t));
-    }
-    for (int64_t m = 0; m < masks; ++m) {
-      for (int64_t k = 0; k < cells; ++k) {
-        const T object = objectness[(i * masks + m) * cells + k];
-        if (object > T(1e-5)) {
-          entropy(At(i, m, 4, k), T(1), object);
-        } else if (object > T(-0.5)) {
-          entropy(At(i, m, 4, k), T(0), T(1));
-        }
-      }
-    }
-  }
-};
-
-template <class T>
 struct Yolov3LossKernel {
   static void Compute(KernelContext& ctx) {
-    const Head<T> q(ctx);
-    std::vector<T> objectness(static_cast<size_t>(q.n * q.masks * q.cells));
-    std::vector<int32_t> match(static_cast<size_t>(q.n * q.boxes));
-    T* loss = ctx.Out(kLoss).mutable_data<T>();
-    const int64_t work = q.masks * q.cells * (40 + q.boxes * 20);
-    kernels::ParallelRows(q.n, work, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        T* object = objectness.data() + i * q.masks * q.cells;
-        for (int64_t k = 0; k < q.masks * q.cells; ++k) {
-          const MiddleBox<T> guess = q.Predicted(i, k / q.cells, k % q.cells);
-          T best = 0;
-          for (int64_t t = i * q.boxes; t < (i + 1) * q.boxes; ++t) {
-            if (q.IsBox(t)) best = std::max(best, OverlapOf(guess, q.Truth(t)));
-          }
-          object[k] = best > static_cast<T>(q.a.ignore_thresh) ? T(-1) : T(0);
-        }
-        for (int64_t t = i * q.boxes; t < (i + 1) * q.boxes; ++t) {
-          match[t] = q.IsBox(t) ? q.MaskOf(q.NearestAnchor(t)) : -1;
-          if (match[t] >= 0) object[match[t] * q.cells + q.CellOf(t)] = q.Weight(t);
-        }
-        T sum = 0;
-        q.ForTerms(
-            i, objectness.data(), match.data(),
-            [&](int64_t at, T target, T weight) {
-              const T v = q.x[at];
-              sum += weight *
-                     ((v > T(0) ? v : T(0)) - v * target + std::log(T(1) + std::exp(-std::abs(v))));
-            },
-            [&](int64_t at, T target, T weight) { sum += weight * std::abs(target - q.x[at]); });
-        loss[i] = sum;
-      }
-    });
-    if (Tensor* out = ctx.OutOrNull(kObjectness))
-      std::copy(objectness.begin(), objectness.end(), out->mutable_data<T>());
-    if (Tensor* out = ctx.OutOrNull(kMatch))
-      std::copy(match.begin(), match.end(), out->mutable_data<int32_t>());
+    const Dims &x = ctx.In(kX).dims(), &box = ctx.In(kGTBox).dims();
+    const auto masks = static_cast<int64_t>(ctx.attrs<Yolov3LossAttrs>().anchor_mask.size());
+    Tensor *object = ctx.OutOrNull(kObjectness), *match = ctx.OutOrNull(kMatch), own[2];
+    if (!object) {
+      own[0] = Tensor(Dims{x[0], masks, x[2], x[3]}, DTypeOf<T>::value, ctx.place());
+      object = own;
+    }
+    if (!match) {
+      own[1] = Tensor(Dims{x[0], box[1]}, DType::kInt32, ctx.place());
+      match = own + 1;
+    }
+    Losses(ctx, object->mutable_data<T>(), match->mutable_data<int32_t>(),
+           ctx.Out(kLoss).mutable_data<T>());
   }
 };
 
@@ -312,25 +148,9 @@ void DefineYolov3LossGrad(OpDef& op) {
 template <class T>
 struct Yolov3LossGradKernel {
   static void Compute(KernelContext& ctx) {
-    const Head<T> q(ctx);
     Tensor& out = ctx.Out(kXGrad);
-    T* dx = out.mutable_data<T>();
-    std::fill_n(dx, out.numel(), T(0));
-    const T *objectness = ctx.In(kObjectness).data<T>(), *top = ctx.In(kTop).data<T>();
-    const int32_t* match = ctx.In(kMatch).data<int32_t>();
-    kernels::ParallelRows(q.n, q.masks * q.cells * 20, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        q.ForTerms(
-            i, objectness, match,
-            [&](int64_t at, T target, T weight) {
-              dx[at] += top[i] * weight * (kernels::Sigmoid(q.x[at]) - target);
-            },
-            [&](int64_t at, T target, T weight) {
-              const T d = q.x[at] - target;
-              dx[at] += top[i] * weight * static_cast<T>((d > T(0)) - (d < T(0)));
-            });
-      }
-    });
+    LossGradients(ctx, ctx.In(kObjectness).data<T>(), ctx.In(kMatch).data<int32_t>(),
+                  ctx.In(kTop).data<T>(), out.mutable_data<T>(), out.numel());
   }
 };
 }  // namespace grad
@@ -352,13 +172,13 @@ struct Yolov3LossThird {
   }
   template <class T>
   static void RunFor(higher::Problem& p) {
-    const Head<T> q(p.ctx);
+    const Head<T> q = HeadOf<T>(p.ctx);
     const T* objectness = p.ctx.In(grad::kObjectness).data<T>();
     const int32_t* match = p.ctx.In(grad::kMatch).data<int32_t>();
     for (int64_t i = 0; i < q.n; ++i) {
       higher::Scalar sum = kernels::Constant(0);
-      q.ForTerms(
-          i, objectness, match,
+      ForTerms(
+          q, i, objectness, match,
           [&](int64_t at, T target, T weight) {
             higher::Scalar x = p.Leaf(0, at);
             sum =
@@ -398,9 +218,9 @@ using Yolov3LossGradGradKernel = higher::SecondKernel<Yolov3LossThird, T>;
 using grad_grad::Yolov3LossThird;
 
 REGISTER_OPERATOR(yolov3_loss, DefineYolov3Loss);
-REGISTER_CPU_KERNEL(yolov3_loss, Yolov3LossKernel, float, double);
+REGISTER_KERNELS(yolov3_loss, Yolov3LossKernel, float, double);
 REGISTER_OPERATOR(yolov3_loss_grad, grad::DefineYolov3LossGrad);
-REGISTER_CPU_KERNEL(yolov3_loss_grad, grad::Yolov3LossGradKernel, float, double);
+REGISTER_KERNELS(yolov3_loss_grad, grad::Yolov3LossGradKernel, float, double);
 REGISTER_OPERATOR(yolov3_loss_grad_grad, grad_grad::DefineYolov3LossGradGrad);
 REGISTER_CPU_KERNEL(yolov3_loss_grad_grad, grad_grad::Yolov3LossGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(yolov3_loss_grad_grad, Yolov3LossThird);

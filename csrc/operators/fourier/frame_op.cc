@@ -1,4 +1,4 @@
-#include "operators/fourier/framing.h"
+#include "operators/fourier/framing_loops.h"
 
 namespace dygraph::fourier {
 namespace {
@@ -91,9 +91,9 @@ REGISTER_OPERATOR(frame, DefineFrame);
 REGISTER_LOD_RULE(frame, [](const LoDCall& c) {
   return c.attrs<FrameAttrs>().axis == -1 && c.from.rank() > 1;
 });
-REGISTER_CPU_KERNEL(frame, FrameKernel, int32_t, int64_t, float, double, complex64, complex128);
+REGISTER_KERNELS(frame, FrameKernel, int32_t, int64_t, float, double, complex64, complex128);
 REGISTER_OPERATOR(frame_grad, grad::DefineFrameGrad);
-REGISTER_CPU_KERNEL(frame_grad, grad::FrameGradKernel, float, double, complex64, complex128);
+REGISTER_KERNELS(frame_grad, grad::FrameGradKernel, float, double, complex64, complex128);
 
 }  // namespace
 }  // namespace dygraph::fourier

@@ -1,4 +1,4 @@
-#include "operators/fourier/framing.h"
+#include "operators/fourier/framing_loops.h"
 
 namespace dygraph::fourier {
 namespace {
@@ -93,10 +93,10 @@ REGISTER_OPERATOR(overlap_add, DefineOverlapAdd);
 REGISTER_LOD_RULE(overlap_add, [](const LoDCall& c) {
   return c.attrs<OverlapAddAttrs>().axis == -1 && c.from.rank() > 2;
 });
-REGISTER_CPU_KERNEL(overlap_add, OverlapAddKernel, int32_t, int64_t, float, double, complex64,
+REGISTER_KERNELS(overlap_add, OverlapAddKernel, int32_t, int64_t, float, double, complex64,
                     complex128);
 REGISTER_OPERATOR(overlap_add_grad, grad::DefineOverlapAddGrad);
-REGISTER_CPU_KERNEL(overlap_add_grad, grad::OverlapAddGradKernel, float, double, complex64,
+REGISTER_KERNELS(overlap_add_grad, grad::OverlapAddGradKernel, float, double, complex64,
                     complex128);
 
 }  // namespace

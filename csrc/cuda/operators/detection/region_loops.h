@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/launch.h"
+#include "kernels/loops.h"
 #include "kernels/table.h"
 #include "operators/detection/region_cuts.h"
 
@@ -133,5 +134,16 @@ class RegionLoops {
   detail::AxisTables<T> rows_, columns_;
   kernels::Table<int64_t> images_;
 };
+
+// to[r * step] = the sum over row r of x[i] * y[i]; rows have n numbers.
+template <class T>
+void RegionDots(const T* x, const T* y, int64_t rows, int64_t n, T* to, int64_t step) {
+  kernels::ForEachRow(rows, n, [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+    const T *a = x + r * n, *b = y + r * n;
+    const double sum = team.Sum<double>(
+        n, [=](int64_t k) { return static_cast<double>(a[k]) * static_cast<double>(b[k]); });
+    team.Once([=] { to[r * step] = static_cast<T>(sum); });
+  });
+}
 
 }  // namespace dygraph::rois
