@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/factor_loops.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -51,34 +49,12 @@ struct CholeskyKernel {
     const bool upper = ctx.attrs<CholeskyAttrs>().upper;
     const T* x = ctx.In(kX).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    const int64_t n = s.n;
-    if (s.count * n == 0) return;
-    std::vector<int64_t> infos(s.count);
-    ForEach(
-        s.count, Cube(s) / 6, [] { return std::make_unique<char>(); },
-        [&](int64_t i, char&) {
-          T* a = to + i * n * n;
-          for (int64_t r = 0; r < n; ++r) {
-            const int64_t first = upper ? r : 0, last = upper ? n : r + 1;
-            std::fill_n(a + r * n, first, T(0));
-            std::copy_n(x + (i * n + r) * n + first, last - first, a + r * n + first);
-            std::fill_n(a + r * n + last, n - last, T(0));
-          }
-          infos[i] = lapack::Potrf(upper ? 'L' : 'U', n, a);  // the transpose of the triangle
-          for (int64_t r = 0; infos[i] == 0 && r < n; ++r) {
-            if (!(a[r * n + r] > 0)) infos[i] = r + 1;  // NaN, which LAPACK may pass
-          }
-        });
-    const int64_t i = FirstOf(infos);
-    if (i >= 0) {
-      THROW(InvalidArgument, "X must be positive definite, but ", NameOf(s, i),
-            " is not: its leading minor of order ", infos[i], " is not positive");
-    }
+    FactorPositive(s, upper, x, to);
   }
 };
 
 REGISTER_OPERATOR(cholesky, DefineCholesky);
-REGISTER_CPU_KERNEL(cholesky, CholeskyKernel, float, double);
+REGISTER_KERNELS(cholesky, CholeskyKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

@@ -1,4 +1,4 @@
-#include "operators/linalg/solving.h"
+#include "operators/linalg/factor_loops.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -46,31 +46,12 @@ struct CholeskySolveKernel {
     const bool upper = ctx.attrs<CholeskySolveAttrs>().upper;
     const T *x = ctx.In(kX).data<T>(), *y = ctx.In(kY).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    const int64_t n = p.m, k = p.n;
-    const Stack s = MatricesOf(p);
-    for (int64_t i = 0; i < s.count; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        ENFORCE(y[(i * n + j) * n + j] != T(0), InvalidArgument, "Y must be regular, but ",
-                NameOf(s, i), " is singular: element ", j, " of its diagonal is 0");
-      }
-    }
-    if (ctx.Out(kOut).numel() == 0) return;
-    // in columns: Out^T = X^T L^-T L^-1; L^T lies in memory, or L itself with upper
-    const char uplo = upper ? 'L' : 'U';
-    ForEachSystem(
-        p, [] { return std::make_unique<char>(); },
-        [&](int64_t i, int64_t yi, int64_t xi, char&) {
-          T* b = to + i * n * k;
-          const T* a = y + yi * n * n;
-          std::memcpy(b, x + xi * n * k, n * k * sizeof(T));
-          lapack::Trsm('R', uplo, upper ? 'T' : 'N', 'N', k, n, a, b);
-          lapack::Trsm('R', uplo, upper ? 'N' : 'T', 'N', k, n, a, b);
-        });
+    SolveFactored(p, upper, y, x, to);
   }
 };
 
 REGISTER_OPERATOR(cholesky_solve, DefineCholeskySolve);
-REGISTER_CPU_KERNEL(cholesky_solve, CholeskySolveKernel, float, double);
+REGISTER_KERNELS(cholesky_solve, CholeskySolveKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

@@ -1,7 +1,4 @@
-#include <cmath>
-#include <cstring>
-
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/factor_loops.h"
 
 // determinant and slogdeterminant.
 namespace dygraph::linalg {
@@ -56,41 +53,11 @@ void DefineSlogdeterminant(OpDef& op) {
 }
 
 template <class T>
-struct Memory {
-  explicit Memory(int64_t n) : pivots(n), a(n * n) {}
-  lapack::Integers pivots;
-  lapack::Numbers<T> a;
-};
-
-// give(i, diagonal of U, odd number of exchanges) for each matrix. That of the transpose is the
-// same.
-template <class T, class F>
-void Factor(const Stack& s, const T* x, const F& give) {
-  const int64_t size = s.n * s.n;
-  ForEach(
-      s.count, Cube(s) / 3, [&] { return std::make_unique<Memory<T>>(s.n); },
-      [&](int64_t i, Memory<T>& memory) {
-        T* a = memory.a.data();
-        bool odd = false;
-        if (size > 0) {
-          std::memcpy(a, x + i * size, size * sizeof(T));
-          lapack::Getrf(s.n, s.n, a, memory.pivots);
-        }
-        for (int64_t k = 0; k < s.n; ++k) odd ^= memory.pivots[k] != k + 1;
-        give(i, a, odd);
-      });
-}
-
-template <class T>
 struct DeterminantKernel {
   static void Compute(KernelContext& ctx) {
     const Stack s = SquareOf(ctx.In(kInput).dims(), "Input");
     T* to = ctx.Out(kOut).mutable_data<T>();
-    Factor<T>(s, ctx.In(kInput).data<T>(), [&](int64_t i, const T* a, bool odd) {
-      T product = odd ? -1 : 1;
-      for (int64_t k = 0; k < s.n; ++k) product *= a[k * (s.n + 1)];
-      to[i] = product;
-    });
+    Determinants(s, ctx.In(kInput).data<T>(), to);
   }
 };
 
@@ -99,23 +66,14 @@ struct SlogdeterminantKernel {
   static void Compute(KernelContext& ctx) {
     const Stack s = SquareOf(ctx.In(kInput).dims(), "Input");
     T *sign = ctx.Out(kOut).mutable_data<T>(), *logarithm = sign + s.count;
-    Factor<T>(s, ctx.In(kInput).data<T>(), [&](int64_t i, const T* a, bool odd) {
-      T product = odd ? -1 : 1, sum = 0;
-      for (int64_t k = 0; k < s.n; ++k) {
-        const T pivot = a[k * (s.n + 1)];
-        product *= pivot > 0 ? T(1) : pivot < 0 ? T(-1) : pivot;  // 0 and NaN stay
-        sum += std::log(std::abs(pivot));
-      }
-      sign[i] = product;
-      logarithm[i] = sum;
-    });
+    LogDeterminants(s, ctx.In(kInput).data<T>(), sign, logarithm);
   }
 };
 
 REGISTER_OPERATOR(determinant, DefineDeterminant);
-REGISTER_CPU_KERNEL(determinant, DeterminantKernel, float, double);
+REGISTER_KERNELS(determinant, DeterminantKernel, float, double);
 REGISTER_OPERATOR(slogdeterminant, DefineSlogdeterminant);
-REGISTER_CPU_KERNEL(slogdeterminant, SlogdeterminantKernel, float, double);
+REGISTER_KERNELS(slogdeterminant, SlogdeterminantKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

@@ -1,4 +1,4 @@
-#include "operators/linalg/linalg.h"
+#include "operators/linalg/factor_loops.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -27,12 +27,13 @@ template <class T>
 struct InverseKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kInput);
-    Invert(SquareOf(x.dims(), "Input"), x.data<T>(), "Input", ctx.Out(kOutput).mutable_data<T>());
+    InvertAll(SquareOf(x.dims(), "Input"), x.data<T>(), "Input",
+              ctx.Out(kOutput).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(inverse, DefineInverse);
-REGISTER_CPU_KERNEL(inverse, InverseKernel, float, double);
+REGISTER_KERNELS(inverse, InverseKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

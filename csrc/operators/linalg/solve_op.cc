@@ -1,4 +1,4 @@
-#include "operators/linalg/solving.h"
+#include "operators/linalg/factor_loops.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -45,52 +45,17 @@ void DefineSolve(OpDef& op) {
 }
 
 template <class T>
-struct Memory {
-  Memory(int64_t n, int64_t k) : pivots(n), a(n * n), b(k == 1 ? 0 : n * k) {}
-  lapack::Integers pivots;
-  lapack::Numbers<T> a, b;
-  int64_t factored = -1;  // which matrix is in a
-};
-
-template <class T>
 struct SolveKernel {
   static void Compute(KernelContext& ctx) {
     const matmul::Product p = Describe(ctx.In(kX).dims(), ctx.In(kY).dims());
     const T *x = ctx.In(kX).data<T>(), *y = ctx.In(kY).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    const int64_t n = p.m, k = p.n;
-    if (n == 0 || Numel(p.batch) == 0) return;
-    std::vector<int64_t> infos(Numel(p.batch)), which(infos.size());
-    ForEachSystem(
-        p, [&] { return std::make_unique<Memory<T>>(n, k); },
-        [&](int64_t i, int64_t xi, int64_t yi, Memory<T>& memory) {
-          T* a = memory.a.data();
-          which[i] = xi;
-          if (memory.factored != xi) {  // a is X^T = P L U in columns
-            std::memcpy(a, x + xi * n * n, n * n * sizeof(T));
-            infos[i] = lapack::Getrf(n, n, a, memory.pivots);
-            memory.factored = infos[i] == 0 ? xi : -1;
-          }
-          if (infos[i] != 0) return;
-          T* out = to + i * n * k;
-          if (k == 1) {
-            std::memcpy(out, y + yi * n, n * sizeof(T));
-            return lapack::Getrs('T', n, k, a, memory.pivots, out);
-          }
-          T* b = memory.b.data();
-          TransposeInto(y + yi * n * k, n, k, b);
-          lapack::Getrs('T', n, k, a, memory.pivots, b);
-          TransposeInto(b, k, n, out);
-        });
-    const int64_t i = FirstOf(infos);
-    if (i < 0) return;
-    THROW(InvalidArgument, "X must be regular, but ", NameOf(MatricesOf(p), which[i]),
-          " is singular: pivot ", infos[i] - 1, " is 0");
+    SolveSystems(p, x, y, to);
   }
 };
 
 REGISTER_OPERATOR(solve, DefineSolve);
-REGISTER_CPU_KERNEL(solve, SolveKernel, float, double);
+REGISTER_KERNELS(solve, SolveKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

@@ -1,4 +1,4 @@
-#include "operators/linalg/solving.h"
+#include "operators/linalg/factor_loops.h"
 
 namespace dygraph::linalg {
 namespace {
@@ -51,30 +51,12 @@ struct TriangularSolveKernel {
     const auto& a = ctx.attrs<TriangularSolveAttrs>();
     const T *x = ctx.In(kX).data<T>(), *y = ctx.In(kY).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    const int64_t n = p.m, k = p.n;
-    const Stack s = MatricesOf(p);
-    for (int64_t i = 0; i < s.count && !a.unitriangular; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        ENFORCE(x[(i * n + j) * n + j] != T(0), InvalidArgument, "X must be regular, but ",
-                NameOf(s, i), " is singular: element ", j, " of its diagonal is 0");
-      }
-    }
-    if (ctx.Out(kOut).numel() == 0) return;
-    // in columns: Out^T op(X)^T = Y^T, and X^T is what lies in memory
-    const char uplo = a.upper ? 'L' : 'U', trans = a.transpose ? 'T' : 'N',
-               diag = a.unitriangular ? 'U' : 'N';
-    ForEachSystem(
-        p, [] { return std::make_unique<char>(); },
-        [&](int64_t i, int64_t xi, int64_t yi, char&) {
-          T* b = to + i * n * k;
-          std::memcpy(b, y + yi * n * k, n * k * sizeof(T));
-          lapack::Trsm('R', uplo, trans, diag, k, n, x + xi * n * n, b);
-        });
+    SolveTriangular(p, a.upper, a.transpose, a.unitriangular, x, y, to);
   }
 };
 
 REGISTER_OPERATOR(triangular_solve, DefineTriangularSolve);
-REGISTER_CPU_KERNEL(triangular_solve, TriangularSolveKernel, float, double);
+REGISTER_KERNELS(triangular_solve, TriangularSolveKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::linalg

@@ -1,23 +1,15 @@
-#include <cmath>
-#include <vector>
-
 #include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
-#include "platform/interrupt.h"
+#include "operators/linear/spectral_loops.h"
 
 namespace dygraph {
 namespace {
 
-constexpr int kWeight = 0, kU = 1, kV = 2, kOut = 0;
+using spectral::kWeight, spectral::kU, spectral::kV, spectral::SpectralNormAttrs, spectral::Matrix;
+constexpr int kOut = 0;
 
 // Far beyond what converges; without a bound a small call could run for hours.
 constexpr int kMostIterations = 100000;
-
-struct SpectralNormAttrs {
-  int32_t dim = 0;
-  int32_t power_iters = 1;
-  double eps = 1e-12;
-};
 
 void CheckInputs(InferContext& ctx) {
   const Dims& w = ctx.dims(kWeight);
@@ -60,87 +52,11 @@ void DefineSpectralNorm(OpDef& op) {
       .Grad(CallGradient);
 }
 
-// W as a matrix of doubles; u and v after the iterations; sigma.
-struct Matrix {
-  int64_t before, rows, after, columns;
-  std::vector<double> w, u, v;
-  double sigma = 0;
-
-  template <class T>
-  Matrix(const KernelContext& ctx, T) {
-    const SpectralNormAttrs& a = ctx.attrs<SpectralNormAttrs>();
-    const Dims& d = ctx.In(kWeight).dims();
-    before = Numel(d, 0, a.dim);
-    rows = d[a.dim];
-    after = Numel(d, a.dim + 1, d.rank());
-    columns = before * after;
-    w = Read<T>(ctx.In(kWeight));
-    const T *u0 = ctx.In(kU).data<T>(), *v0 = ctx.In(kV).data<T>();
-    u.assign(u0, u0 + rows);
-    v.assign(v0, v0 + columns);
-    for (int32_t i = 0; i < a.power_iters; ++i) {
-      for (double& x : v) x = 0;
-      for (int64_t r = 0; r < rows; ++r) {
-        CheckInterrupt();
-        for (int64_t c = 0; c < columns; ++c) v[c] += w[r * columns + c] * u[r];
-      }
-      Normalise(&v, NumberFor<T>(a.eps));
-      for (int64_t r = 0; r < rows; ++r) {
-        CheckInterrupt();
-        u[r] = 0;
-        for (int64_t c = 0; c < columns; ++c) u[r] += w[r * columns + c] * v[c];
-      }
-      Normalise(&u, NumberFor<T>(a.eps));
-    }
-    sigma = Along(w);
-  }
-  static void Normalise(std::vector<double>* x, double eps) {
-    double squares = 0;
-    for (double e : *x) squares += e * e;
-    double length = std::sqrt(squares) + eps;
-    for (double& e : *x) e /= length;
-  }
-  // A tensor of Weight's shape as a matrix, and back.
-  template <class T>
-  std::vector<double> Read(const Tensor& t) const {
-    std::vector<double> to(t.numel());
-    const T* from = t.data<T>();
-    for (int64_t i = 0; i < t.numel(); ++i) to[Place(i)] = static_cast<double>(from[i]);
-    return to;
-  }
-  template <class T>
-  void Write(const std::vector<double>& from, Tensor* t) const {
-    T* to = t->mutable_data<T>();
-    for (int64_t i = 0; i < t->numel(); ++i) to[i] = static_cast<T>(from[Place(i)]);
-  }
-  int64_t Place(int64_t i) const {
-    int64_t b = i / (rows * after), r = i / after % rows;
-    return r * columns + b * after + i % after;
-  }
-  // u^T m v
-  double Along(const std::vector<double>& m) const {
-    double sum = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) sum += u[r] * m[r * columns + c] * v[c];
-    }
-    return sum;
-  }
-  double Direction(int64_t i) const { return u[i / columns] * v[i % columns]; }
-};
-
-double Dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 template <class T>
 struct SpectralNormKernel {
   static void Compute(KernelContext& ctx) {
     if (ctx.In(kWeight).numel() == 0) return;
-    Matrix m(ctx, T());
-    for (double& e : m.w) e /= m.sigma;
-    m.Write<T>(m.w, &ctx.Out(kOut));
+    spectral::Divide<T>(ctx, &ctx.Out(kOut));
   }
 };
 
@@ -166,12 +82,7 @@ template <class T>
 struct SpectralNormGradKernel {
   static void Compute(KernelContext& ctx) {
     if (ctx.In(kWeight).numel() == 0) return;
-    Matrix m(ctx, T());
-    std::vector<double> g = m.Read<T>(ctx.In(kOutGrad));
-    double along = Dot(g, m.w) / (m.sigma * m.sigma);
-    int64_t n = static_cast<int64_t>(g.size());
-    for (int64_t i = 0; i < n; ++i) g[i] = g[i] / m.sigma - along * m.Direction(i);
-    m.Write<T>(g, &ctx.Out(kWeightGrad));
+    spectral::DivideGradient<T>(ctx, ctx.In(kOutGrad), &ctx.Out(kWeightGrad));
   }
 };
 }  // namespace grad
@@ -227,32 +138,19 @@ template <class T>
 struct SpectralNormGradGradKernel {
   static void Compute(KernelContext& ctx) {
     if (ctx.In(kWeight).numel() == 0) return;
-    Matrix m(ctx, T());
-    std::vector<double> g = m.Read<T>(ctx.In(kOutGrad)), x = m.Read<T>(ctx.In(kIncoming));
-    double s = m.sigma, along = m.Along(x), gw = Dot(g, m.w), gx = Dot(g, x);
-    std::vector<double> to(g.size());
-    int64_t n = static_cast<int64_t>(g.size());
-    if (Tensor* out = ctx.OutOrNull(kOutGradResult)) {
-      for (int64_t i = 0; i < n; ++i) to[i] = x[i] / s - m.w[i] * along / (s * s);
-      m.Write<T>(to, out);
-    }
-    if (Tensor* out = ctx.OutOrNull(kWeightResult)) {
-      for (int64_t i = 0; i < n; ++i) {
-        to[i] = (2 * gw * along / s - gx) / (s * s) * m.Direction(i) - g[i] * along / (s * s);
-      }
-      m.Write<T>(to, out);
-    }
+    spectral::DivideSecond<T>(ctx, ctx.In(kOutGrad), ctx.In(kIncoming),
+                              ctx.OutOrNull(kOutGradResult), ctx.OutOrNull(kWeightResult));
   }
 };
 }  // namespace grad_grad
 using grad_grad::SpectralNormThird;
 
 REGISTER_OPERATOR(spectral_norm, DefineSpectralNorm);
-REGISTER_CPU_KERNEL(spectral_norm, SpectralNormKernel, float, double);
+REGISTER_KERNELS(spectral_norm, SpectralNormKernel, float, double);
 REGISTER_OPERATOR(spectral_norm_grad, grad::DefineSpectralNormGrad);
-REGISTER_CPU_KERNEL(spectral_norm_grad, grad::SpectralNormGradKernel, float, double);
+REGISTER_KERNELS(spectral_norm_grad, grad::SpectralNormGradKernel, float, double);
 REGISTER_OPERATOR(spectral_norm_grad_grad, grad_grad::DefineSpectralNormGradGrad);
-REGISTER_CPU_KERNEL(spectral_norm_grad_grad, grad_grad::SpectralNormGradGradKernel, float, double);
+REGISTER_KERNELS(spectral_norm_grad_grad, grad_grad::SpectralNormGradGradKernel, float, double);
 REGISTER_THIRD_GRADIENT(spectral_norm_grad_grad, SpectralNormThird);
 
 }  // namespace
