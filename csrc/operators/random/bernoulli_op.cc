@@ -23,15 +23,15 @@ struct BernoulliKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const T* p = x.data<T>();
-    RequireWithin(p, x.numel(), T(1), "hold probabilities");
+    RequireWithin(p, x.numel(), T(1), "X must hold probabilities, got %");
     T* to = ctx.Out(kOut).mutable_data<T>();
     Generator(ctx, 0).Uniform(to, x.numel());
-    kernels::Zip(p, to, to, x.numel(), [](T p, T u) { return u < p ? T(1) : T(0); });
+    kernels::Zip(p, to, to, x.numel(), [] DYGRAPH_FN(T p, T u) { return u < p ? T(1) : T(0); });
   }
 };
 
 REGISTER_OPERATOR(bernoulli, DefineBernoulli);
-REGISTER_CPU_KERNEL(bernoulli, BernoulliKernel, float, double);
+REGISTER_KERNELS(bernoulli, BernoulliKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::random

@@ -1,8 +1,5 @@
-#include <algorithm>
-
 #include "op/lod_rule.h"
-#include "operators/random/random.h"
-#include "platform/interrupt.h"
+#include "operators/random/crop_loops.h"
 
 namespace dygraph::random {
 namespace {
@@ -22,7 +19,7 @@ void DefineRandomCrop(OpDef& op) {
           ">>> F.random_crop(to_variable(np.ones((8, 3, 32, 32))), shape=[3, 28, 28]).shape\n"
           "(8, 3, 28, 28)")
       .Input(kX, "X", "[..., sizes]: as many sizes as `shape`, behind those of the instances")
-      .Input(kSeed, "Seed", "one int64, in place of the seed", kDispensable)
+      .Input(kSeed, "Seed", "one int64, in place of the seed", kDispensable | kOnHost)
       .Output(kCrop, "Out", "[..., shape]")
       .Output(kSeedOut, "SeedOut", "the Seed for the next call", kExtra)
       .Attr(&RandomCropAttrs::shape, "shape", "the sizes of a part", EachAtLeast(0))
@@ -53,15 +50,6 @@ void DefineRandomCrop(OpDef& op) {
       .NoGrad();
 }
 
-// Copies a part of the sizes `part` at `from`, axis by axis; the last axis lies together.
-template <class T>
-T* CopyPart(const T* from, const int64_t* strides, const int32_t* part, int axes, T* to) {
-  if (axes == 1) return std::copy(from, from + part[0], to);
-  for (int32_t i = 0; i < part[0]; ++i)
-    to = CopyPart(from + i * strides[0], strides + 1, part + 1, axes - 1, to);
-  return to;
-}
-
 template <class T>
 struct RandomCropKernel {
   static void Compute(KernelContext& ctx) {
@@ -75,29 +63,20 @@ struct RandomCropKernel {
     if (const Tensor* seed = ctx.InOrNull(kSeed)) {
       int64_t value = Integers(*seed, "Seed")[0];
       generator = kernels::Philox(static_cast<uint64_t>(value), 0);
-      if (Tensor* next = ctx.OutOrNull(kSeedOut)) *next->mutable_data<int64_t>() = value + 1;
+      if (Tensor* next = ctx.OutOrNull(kSeedOut)) kernels::Fill(next->mutable_data<int64_t>(), 1, value + 1);
     } else if (Tensor* next = ctx.OutOrNull(kSeedOut)) {
-      *next->mutable_data<int64_t>() = a.startup_seed;
+      kernels::Fill(next->mutable_data<int64_t>(), 1, int64_t{a.startup_seed});
     }
     if (ctx.Out(kCrop).numel() == 0) return;
-    std::vector<double> drawn(static_cast<size_t>(instances * axes));
-    generator.Uniform(drawn.data(), instances * axes);
-    T* to = ctx.Out(kCrop).mutable_data<T>();
-    for (int64_t n = 0; n < instances; ++n) {
-      CheckInterrupt();
-      const T* from = x.data<T>() + n * size;
-      for (int i = 0; i < axes; ++i) {
-        auto places = static_cast<double>(x.dim(batch + i) - a.shape[i] + 1);
-        from += static_cast<int64_t>(drawn[n * axes + i] * places) * strides[i];
-      }
-      to = CopyPart(from, strides.data(), a.shape.data(), axes, to);
-    }
+    const Dims sizes(x.dims().begin() + batch, x.dims().end());
+    CopyParts(generator, x.data<T>(), instances, size, sizes, a.shape, strides,
+              ctx.Out(kCrop).mutable_data<T>());
   }
 };
 
 REGISTER_OPERATOR(random_crop, DefineRandomCrop);
 REGISTER_LOD_RULE(random_crop, RowsOfFirstOutput);
-REGISTER_CPU_KERNEL(random_crop, RandomCropKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+REGISTER_KERNELS(random_crop, RandomCropKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float, double);
 
 }  // namespace

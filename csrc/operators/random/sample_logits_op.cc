@@ -1,7 +1,9 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "kernels/loops.h"
 #include "op/gradient_shapes.h"
+#include "op/index_guard.h"
 #include "operators/labels.h"
 #include "operators/random/random.h"
 
@@ -228,17 +230,23 @@ struct SampleLogitsGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& samples = ctx.In(kSamples);
     int64_t classes = ctx.In(kLogits).dim(1), width = samples.dim(1);
-    std::vector<int64_t> list = Integers(samples, "Samples");
-    for (int64_t c : list) {
-      ENFORCE(c >= 0 && c < classes, OutOfRange, "Samples must hold classes in [0, ", classes,
-              "), got ", c);
-    }
+    const labels::ClassLabels list(samples);
+    CheckEach(samples.numel(), [=](int64_t i) {
+      ENFORCE(list[i] >= 0 && list[i] < classes, OutOfRange, "Samples must hold classes in [0, ",
+              classes, "), got ", list[i]);
+    });
+    const IndexGuard guard(ctx, kSamples, classes);
     const T* g = ctx.In(kSampledGrad).data<T>();
     Tensor& out = ctx.Out(kLogitsGrad);
     T* dx = out.mutable_data<T>();
-    std::fill(dx, dx + out.numel(), T(0));
-    for (size_t i = 0; i < list.size(); ++i)
-      dx[static_cast<int64_t>(i) / width * classes + list[i]] += g[i];
+    kernels::Fill(dx, out.numel(), T(0));
+    kernels::ForEach(
+        samples.dim(0),
+        [=] DYGRAPH_FN(int64_t row) {
+          for (int64_t i = row * width; i < (row + 1) * width; ++i)
+            dx[row * classes + guard(list[i])] += g[i];
+        },
+        width);
   }
 };
 }  // namespace grad
@@ -248,7 +256,7 @@ REGISTER_GRADIENT_SHAPES(sample_logits, {"CustomizedSamples", "Samples"},
 REGISTER_OPERATOR(sample_logits, DefineSampleLogits);
 REGISTER_CPU_KERNEL(sample_logits, SampleLogitsKernel, float, double);
 REGISTER_OPERATOR(sample_logits_grad, grad::DefineSampleLogitsGrad);
-REGISTER_CPU_KERNEL(sample_logits_grad, grad::SampleLogitsGradKernel, float, double);
+REGISTER_KERNELS(sample_logits_grad, grad::SampleLogitsGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

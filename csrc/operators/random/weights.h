@@ -3,19 +3,17 @@
 
 #include <limits>
 
-#include "op/op_registry.h"
+#include "kernels/value_check.h"
 
 namespace dygraph::random {
 
-// Each of n elements of X must lie in [0, most]; a NaN does not.
+// Each of n elements must lie in [0, most]; a NaN does not. `text` says so, as of CheckEach.
 template <class T>
-void RequireWithin(const T* x, int64_t n, T most, const char* rule) {
+void RequireWithin(const T* x, int64_t n, T most, const char* text) {
   bool all = true;
   for (int64_t i = 0; i < n; ++i) all &= x[i] >= T(0) && x[i] <= most;
-  for (int64_t i = 0; !all && i < n; ++i) {
-    ENFORCE(x[i] >= T(0) && x[i] <= most, InvalidArgument, "X must ", rule, ", got ", x[i],
-            " at position ", i);
-  }
+  if (all) return;
+  kernels::CheckEach(x, n, [most](T v) { return v >= T(0) && v <= most; }, text);
 }
 
 }  // namespace dygraph::random
