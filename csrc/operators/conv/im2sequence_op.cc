@@ -17,7 +17,8 @@ patches::Geometry Describe(const Dims& x, const Im2SequenceAttrs& a) {
   return patches::Describe(x, "kernels", a.kernels, a.strides, a.paddings, {1, 1});
 }
 
-std::vector<patches::Count> Counts(const patches::Geometry& g, const Im2SequenceAttrs& a, const Tensor* y) {
+std::vector<patches::Count> Counts(const patches::Geometry& g, const Im2SequenceAttrs& a,
+                                   const Tensor* y) {
   std::vector<patches::Count> counts(g.n, {g.h.Out(), g.w.Out()});
   if (!y) return counts;
   ENFORCE(y->rank() == 2 && y->dim(0) == g.n && y->dim(1) == 2, InvalidArgument,

@@ -20,7 +20,8 @@ template <class T>
 void LookAhead(const Offsets& offsets, int64_t taps, int64_t width, const T* x, const T* f, T* y) {
   std::fill_n(y, offsets.back() * width, T(0));
   ForEachTap(offsets, taps, [&](int64_t t, int64_t w) {
-    for (int64_t j = 0; j < width; ++j) y[t * width + j] += x[(t + w) * width + j] * f[w * width + j];
+    for (int64_t j = 0; j < width; ++j)
+      y[t * width + j] += x[(t + w) * width + j] * f[w * width + j];
   });
 }
 

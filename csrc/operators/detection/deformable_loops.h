@@ -29,7 +29,8 @@ void FindSpots(const Problem<T>& q, int64_t image, std::vector<Spot<T>>* spots) 
 
 // Row (channel, tap) of the columns: [c * taps, places].
 template <class T>
-void FillColumns(const Problem<T>& q, int64_t image, const std::vector<Spot<T>>& spots, T* columns) {
+void FillColumns(const Problem<T>& q, int64_t image, const std::vector<Spot<T>>& spots,
+                 T* columns) {
   const int64_t c = q.c, taps = q.taps, places = q.places;
   kernels::ParallelRows(c * taps, places * 8, [=, &q, &spots](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {

@@ -98,7 +98,8 @@ struct Head {
     return ((i * masks + m) * entries + e) * cells + k;
   }
   DYGRAPH_INLINE MiddleBox<T> Predicted(int64_t i, int64_t m, int64_t k) const {
-    const T shift = (scale_x_y - T(1)) / T(2), side = static_cast<T>(size), *at = x + At(i, m, 0, k);
+    const T shift = (scale_x_y - T(1)) / T(2), side = static_cast<T>(size),
+            *at = x + At(i, m, 0, k);
     const int32_t* anchor = anchors + mask[m] * 2;
     return {(static_cast<T>(k % size) + kernels::Sigmoid(at[0]) * scale_x_y - shift) / side,
             (static_cast<T>(k / size) + kernels::Sigmoid(at[cells]) * scale_x_y - shift) / side,

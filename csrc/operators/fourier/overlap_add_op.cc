@@ -94,10 +94,10 @@ REGISTER_LOD_RULE(overlap_add, [](const LoDCall& c) {
   return c.attrs<OverlapAddAttrs>().axis == -1 && c.from.rank() > 2;
 });
 REGISTER_KERNELS(overlap_add, OverlapAddKernel, int32_t, int64_t, float, double, complex64,
-                    complex128);
+                 complex128);
 REGISTER_OPERATOR(overlap_add_grad, grad::DefineOverlapAddGrad);
 REGISTER_KERNELS(overlap_add_grad, grad::OverlapAddGradKernel, float, double, complex64,
-                    complex128);
+                 complex128);
 
 }  // namespace
 }  // namespace dygraph::fourier

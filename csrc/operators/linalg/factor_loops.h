@@ -147,8 +147,7 @@ void SolveTriangular(const matmul::Product& p, bool upper, bool transpose, bool 
   }
   if (Numel(p.batch) * n * k == 0) return;
   // in columns: Out^T op(X)^T = Y^T, and X^T is what lies in memory
-  const char uplo = upper ? 'L' : 'U', trans = transpose ? 'T' : 'N',
-             diag = unit ? 'U' : 'N';
+  const char uplo = upper ? 'L' : 'U', trans = transpose ? 'T' : 'N', diag = unit ? 'U' : 'N';
   ForEachSystem(
       p, [] { return std::make_unique<char>(); },
       [&](int64_t i, int64_t xi, int64_t yi, char&) {

@@ -40,7 +40,6 @@ double Total(const T* w, int64_t tags, const double* last) {
   return LogSum(sums.data(), tags);
 }
 
-
 // What linear_chain_crf computes: `alpha` and `cost` may be nullptr.
 template <class T>
 void Costs(const KernelContext& ctx, T* alpha, T* cost_of) {
@@ -105,6 +104,7 @@ void AddCostGradient(const T* xd, const T* w, int64_t tags, const labels::ClassL
     beta.swap(before);
   }
 }
+
 // The gradients for g [sequences]; each of dx and dw may be nullptr.
 template <class T>
 void CostGradients(const KernelContext& ctx, const Tensor& g, T* dx, T* to_w) {
@@ -118,8 +118,8 @@ void CostGradients(const KernelContext& ctx, const Tensor& g, T* dx, T* to_w) {
   std::vector<double> dw(static_cast<size_t>(transition.numel()), 0.0);
   for (int64_t s = 0; s < b.size(); ++s) {
     if (b.length[s] > 0)
-      AddCostGradient(x.data<T>(), transition.data<T>(), tags, label, b, s, double{g.data<T>()[s]}, dx,
-                      dw.data());
+      AddCostGradient(x.data<T>(), transition.data<T>(), tags, label, b, s, double{g.data<T>()[s]},
+                      dx, dw.data());
   }
   for (size_t i = 0; to_w && i < dw.size(); ++i) to_w[i] = static_cast<T>(dw[i]);
 }

@@ -41,7 +41,8 @@ inline Batches Read(const KernelContext& ctx) {
   return b;
 }
 
-inline std::vector<int64_t> ReadLabels(const KernelContext& ctx, const Batches& b, int64_t classes) {
+inline std::vector<int64_t> ReadLabels(const KernelContext& ctx, const Batches& b,
+                                       int64_t classes) {
   const int64_t blank = ctx.attrs<WarpCtcAttrs>().blank;
   std::vector<int64_t> label = Integers(ctx.In(kLabel), "Label");
   for (int64_t s = 0; s < b.labels.size(); ++s) {

@@ -150,8 +150,8 @@ void SumSequences(const KernelContext& ctx, const T* x, const T* v, T* out) {
         sum += static_cast<double>(x[at]) * static_cast<double>(v[at]);
       }
     }
-    out[s] = static_cast<T>(sum) *
-             FactorOf<T>(ctx.attrs<WarpCtcAttrs>().norm_by_times, b.length[s]);
+    out[s] =
+        static_cast<T>(sum) * FactorOf<T>(ctx.attrs<WarpCtcAttrs>().norm_by_times, b.length[s]);
   }
 }
 

@@ -221,7 +221,7 @@ REGISTER_OPERATOR(hierarchical_sigmoid_grad, grad::DefineHierarchicalSigmoidGrad
 REGISTER_KERNELS(hierarchical_sigmoid_grad, grad::HierarchicalSigmoidGradKernel, float, double);
 REGISTER_OPERATOR(hierarchical_sigmoid_grad_grad, grad_grad::DefineHierarchicalSigmoidGradGrad);
 REGISTER_KERNELS(hierarchical_sigmoid_grad_grad, grad_grad::HierarchicalSigmoidGradGradKernel,
-                    float, double);
+                 float, double);
 REGISTER_THIRD_GRADIENT(hierarchical_sigmoid_grad_grad, HierarchicalSigmoidThird);
 
 }  // namespace

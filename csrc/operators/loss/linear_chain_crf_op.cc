@@ -93,7 +93,7 @@ struct CrfGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor *dx = ctx.OutOrNull(kEmissionGrad), *dw = ctx.OutOrNull(kTransitionGrad);
     CostGradients<T>(ctx, ctx.In(kCostGrad), dx ? dx->mutable_data<T>() : nullptr,
-                  dw ? dw->mutable_data<T>() : nullptr);
+                     dw ? dw->mutable_data<T>() : nullptr);
   }
 };
 }  // namespace grad

@@ -27,7 +27,8 @@ struct Samples : NoiseRule<T> {
     if (const Tensor* w = ctx.InOrNull(kSampleWeight)) weights = w->data<T>();
     const Tensor* probs = a.sampler == kCustom ? ctx.InOrNull(kProbs) : nullptr;
     for (int64_t i = 0; i < label[0] * width; ++i) {
-      double p = probs ? At(*probs, classes[i]) : NoiseOf(a.sampler, classes[i], a.num_total_classes);
+      double p =
+          probs ? At(*probs, classes[i]) : NoiseOf(a.sampler, classes[i], a.num_total_classes);
       noise.push_back(static_cast<T>(p * a.num_neg_samples));
     }
   }

@@ -82,8 +82,8 @@ struct ViterbiDecodeKernel {
     int64_t* path = (paths ? *paths : own).template mutable_data<int64_t>();
     Tensor* scores = ctx.OutOrNull(kScores);
     T* score = scores ? scores->mutable_data<T>() : nullptr;
-    viterbi::DecodeAll(x.data<T>(), ctx.In(kTransition).data<T>(), length, steps, tags, ends, longest,
-                       path, score);
+    viterbi::DecodeAll(x.data<T>(), ctx.In(kTransition).data<T>(), length, steps, tags, ends,
+                       longest, path, score);
   }
 };
 

@@ -18,8 +18,7 @@ void DrawPoisson(const KernelContext& ctx, const T* mean, int64_t n, T* to) {
       generator.Uniform(drawn, count, first);
       for (int64_t i = 0; i < count; ++i) {
         const double m = static_cast<double>(mean[first + i]);
-        to[first + i] =
-            static_cast<T>(m < kFew ? Few(m, drawn[i]) : Many(m, pairs, first + i, n));
+        to[first + i] = static_cast<T>(m < kFew ? Few(m, drawn[i]) : Many(m, pairs, first + i, n));
       }
     }
   });

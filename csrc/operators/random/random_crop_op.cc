@@ -63,7 +63,8 @@ struct RandomCropKernel {
     if (const Tensor* seed = ctx.InOrNull(kSeed)) {
       int64_t value = Integers(*seed, "Seed")[0];
       generator = kernels::Philox(static_cast<uint64_t>(value), 0);
-      if (Tensor* next = ctx.OutOrNull(kSeedOut)) kernels::Fill(next->mutable_data<int64_t>(), 1, value + 1);
+      if (Tensor* next = ctx.OutOrNull(kSeedOut))
+        kernels::Fill(next->mutable_data<int64_t>(), 1, value + 1);
     } else if (Tensor* next = ctx.OutOrNull(kSeedOut)) {
       kernels::Fill(next->mutable_data<int64_t>(), 1, int64_t{a.startup_seed});
     }
@@ -76,8 +77,8 @@ struct RandomCropKernel {
 
 REGISTER_OPERATOR(random_crop, DefineRandomCrop);
 REGISTER_LOD_RULE(random_crop, RowsOfFirstOutput);
-REGISTER_KERNELS(random_crop, RandomCropKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float, double);
+REGISTER_KERNELS(random_crop, RandomCropKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                 double);
 
 }  // namespace
 }  // namespace dygraph::random

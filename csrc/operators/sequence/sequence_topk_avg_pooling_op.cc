@@ -159,10 +159,10 @@ REGISTER_OPERATOR(sequence_topk_avg_pooling, DefineTopk);
 REGISTER_KERNELS(sequence_topk_avg_pooling, SequenceTopkAvgPoolingKernel, float, double);
 REGISTER_OPERATOR(sequence_topk_avg_pooling_grad, grad::DefineTopkGrad);
 REGISTER_KERNELS(sequence_topk_avg_pooling_grad, grad::SequenceTopkAvgPoolingGradKernel, float,
-                    double);
+                 double);
 REGISTER_OPERATOR(sequence_topk_avg_pooling_grad_grad, grad::DefineTopkGradGrad);
 REGISTER_KERNELS(sequence_topk_avg_pooling_grad_grad, grad::SequenceTopkAvgPoolingGradGradKernel,
-                    float, double);
+                 float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -21,10 +21,9 @@ void Averages(const KernelContext& ctx, const T* x, T* out, int32_t* pos) {
         order.resize(p.columns);
         std::iota(order.begin(), order.end(), 0);
         const int64_t n = std::min(most, p.columns);
-        std::partial_sort(order.begin(), order.begin() + n, order.end(),
-                          [row](int32_t i, int32_t j) {
-                            return row[i] > row[j] || (row[i] == row[j] && i < j);
-                          });
+        std::partial_sort(
+            order.begin(), order.begin() + n, order.end(),
+            [row](int32_t i, int32_t j) { return row[i] > row[j] || (row[i] == row[j] && i < j); });
         T sum = 0;
         size_t k = 0;
         for (int64_t i = 0; i < most; ++i) {

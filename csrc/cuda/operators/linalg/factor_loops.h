@@ -231,8 +231,7 @@ void FactorPositive(const Stack& s, bool upper, const T* x, T* to) {
       team.Sync();
       team.Each(rest * rest, [=](int64_t at) {
         const int64_t i = c + 1 + at / rest, j = c + 1 + at % rest;
-        if (j <= i)
-          a[i * row + j * column] -= a[i * row + c * column] * a[j * row + c * column];
+        if (j <= i) a[i * row + j * column] -= a[i * row + c * column] * a[j * row + c * column];
       });
       team.Sync();
     }

@@ -46,7 +46,8 @@ inline void ColumnSums(const double* m, const double* x, int64_t rows, int64_t c
 }
 inline void Normalise(double* x, int64_t n, double eps) {
   kernels::ForEachRow(1, n, [=] DYGRAPH_FN(int64_t, kernels::Team team) {
-    const double length = std::sqrt(team.Sum<double>(n, [=](int64_t i) { return x[i] * x[i]; })) + eps;
+    const double length =
+        std::sqrt(team.Sum<double>(n, [=](int64_t i) { return x[i] * x[i]; })) + eps;
     team.Each(n, [=](int64_t i) { x[i] /= length; });
   });
 }
@@ -121,9 +122,8 @@ void Divide(const KernelContext& ctx, Tensor* out) {
   DeviceMatrix<T> m(ctx);
   const T* from = ctx.In(kWeight).data<T>();
   const double* sigma = m.sigma;
-  kernels::Map(from, out->mutable_data<T>(), m.n, [=] DYGRAPH_FN(T x) {
-    return static_cast<T>(static_cast<double>(x) / *sigma);
-  });
+  kernels::Map(from, out->mutable_data<T>(), m.n,
+               [=] DYGRAPH_FN(T x) { return static_cast<T>(static_cast<double>(x) / *sigma); });
 }
 
 template <class T>
@@ -167,8 +167,8 @@ void DivideSecond(const KernelContext& ctx, const Tensor& given, const Tensor& a
     const double direction = u[at / place.columns] * v[at % place.columns];
     if (to_given) to_given[i] = static_cast<T>(x[at] / s - w[at] * along / (s * s));
     if (to_weight) {
-      to_weight[i] = static_cast<T>((2 * gw * along / s - gx) / (s * s) * direction -
-                                    g[at] * along / (s * s));
+      to_weight[i] =
+          static_cast<T>((2 * gw * along / s - gx) / (s * s) * direction - g[at] * along / (s * s));
     }
   });
 }

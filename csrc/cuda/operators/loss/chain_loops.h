@@ -109,9 +109,13 @@ void CostGradients(const KernelContext& ctx, const Tensor& of_cost, T* dx, T* dw
       const int64_t after = t + 1 < steps ? rows.Row(s, t + 1) * tags : -1;
       team.Each(tags, [=](int64_t i) {
         const T* out = w + (2 + i) * tags;
-        beta[at + i] = after < 0 ? static_cast<double>(w[tags + i]) : LogSum(tags, [=](int64_t k) {
-          return static_cast<double>(out[k]) + x[after + k] + beta[after + k];
-        });
+        beta[at + i] =
+            after < 0 ? static_cast<double>(w[tags + i])
+                      : LogSum(
+                            tags,
+                            [=](int64_t k) {
+                              return static_cast<double>(out[k]) + x[after + k] + beta[after + k];
+                            });
         const double p = std::exp(alpha[at + i] + beta[at + i] - all) - (i == here ? 1 : 0);
         if (dx) dx[at + i] = static_cast<T>(g[s] * p);
       });
@@ -122,26 +126,26 @@ void CostGradients(const KernelContext& ctx, const Tensor& of_cost, T* dx, T* dw
   // A team for each number of Transition: its share of all steps.
   kernels::ForEachRow((tags + 2) * tags, count * longest,
                       [=] DYGRAPH_FN(int64_t to, kernels::Team team) {
-    const int64_t from = to / tags - 2, k = to % tags;
-    const double sum = team.Sum<double>(count * longest, [=](int64_t j) {
-      const int64_t s = j / longest, t = j % longest, steps = rows.Length(s);
-      if (t >= steps || (from == -2 && t > 0) || (from == -1 && t + 1 < steps) ||
-          (from >= 0 && t == 0))
-        return 0.0;
-      const int64_t row = rows.Row(s, t), at = row * tags + k;
-      double p = beta[at] - total[s];
-      bool there = label[row] == k;
-      if (from < 0) {
-        p += alpha[at];
-      } else {
-        const int64_t before = rows.Row(s, t - 1);
-        p += alpha[before * tags + from] + w[to] + x[at];
-        there = there && label[before] == from;
-      }
-      return g[s] * (std::exp(p) - (there ? 1 : 0));
-    });
-    team.Once([=] { dw[to] = static_cast<T>(sum); });
-  });
+                        const int64_t from = to / tags - 2, k = to % tags;
+                        const double sum = team.Sum<double>(count * longest, [=](int64_t j) {
+                          const int64_t s = j / longest, t = j % longest, steps = rows.Length(s);
+                          if (t >= steps || (from == -2 && t > 0) ||
+                              (from == -1 && t + 1 < steps) || (from >= 0 && t == 0))
+                            return 0.0;
+                          const int64_t row = rows.Row(s, t), at = row * tags + k;
+                          double p = beta[at] - total[s];
+                          bool there = label[row] == k;
+                          if (from < 0) {
+                            p += alpha[at];
+                          } else {
+                            const int64_t before = rows.Row(s, t - 1);
+                            p += alpha[before * tags + from] + w[to] + x[at];
+                            there = there && label[before] == from;
+                          }
+                          return g[s] * (std::exp(p) - (there ? 1 : 0));
+                        });
+                        team.Once([=] { dw[to] = static_cast<T>(sum); });
+                      });
 }
 
 // The best chain of each sequence: `first` (may be nullptr), `last` (the same) and w are added to
@@ -209,11 +213,11 @@ void DecodeTags(const KernelContext& ctx, int64_t* path, int64_t n) {
   label.CheckAll(tags);
   kernels::ForEachRow(sequences.count, sequences.longest,
                       [=] DYGRAPH_FN(int64_t s, kernels::Team team) {
-    team.Each(rows.Length(s), [=](int64_t t) {
-      const int64_t at = rows.Row(s, t);
-      path[at] = path[at] == label[at];
-    });
-  });
+                        team.Each(rows.Length(s), [=](int64_t t) {
+                          const int64_t at = rows.Row(s, t);
+                          path[at] = path[at] == label[at];
+                        });
+                      });
 }
 
 }  // namespace dygraph::crf
@@ -226,8 +230,8 @@ void DecodeAll(const T* x, const T* w, const std::vector<int64_t>& length, int64
                int64_t tags, bool ends, int64_t longest, int64_t* path, T* score) {
   const int64_t count = static_cast<int64_t>(length.size());
   kernels::Table<int64_t> table(length);
-  const cuda::SequenceRows rows{nullptr, nullptr, table.data(), steps, 1,
-                                cuda::IndexGuard(cuda::Reporter(), steps + 1)};
+  const cuda::SequenceRows rows{nullptr, nullptr, table.data(),
+                                steps,   1,       cuda::IndexGuard(cuda::Reporter(), steps + 1)};
   const T* first = ends ? w + (tags - 1) * tags : nullptr;
   kernels::Fill(path, count * longest, int64_t{0});
   crf::BestChains(count, rows, x, count * steps * tags, tags, first,

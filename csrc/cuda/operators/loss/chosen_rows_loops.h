@@ -113,9 +113,7 @@ void Gradients(const Data<T>& data, const Terms& all, const T* g, T* dx, Value* 
         slopes[i * most + k] = slope;
       });
       if (!dx || !there) continue;
-      team.Each(d.width, [=](int64_t j) {
-        dx[i * d.width + j] += slope * d.w[row * d.width + j];
-      });
+      team.Each(d.width, [=](int64_t j) { dx[i * d.width + j] += slope * d.w[row * d.width + j]; });
     }
   });
   if (w_out && sparse) {

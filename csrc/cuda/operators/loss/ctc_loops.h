@@ -143,8 +143,8 @@ void Losses(const KernelContext& ctx, T* grad, T* loss) {
     const int64_t row = steps_of.Row(s, t);
     const double *p = log_p + row * classes, *a = alpha + row * most, *b = beta + row * most;
     T* g = grad + row * classes;
-    const double blanks = team.Sum<double>(
-        n / 2 + 1, [=](int64_t i) { return std::exp(a[2 * i] + b[2 * i] - all); });
+    const double blanks =
+        team.Sum<double>(n / 2 + 1, [=](int64_t i) { return std::exp(a[2 * i] + b[2 * i] - all); });
     team.Each(classes, [=](int64_t c) {
       g[c] = static_cast<T>(c == states.blank ? std::exp(p[c]) - blanks : std::exp(p[c]));
     });
@@ -173,12 +173,12 @@ void ScaleSequences(const KernelContext& ctx, const T* x, const Tensor& of_loss,
   kernels::Fill(dx, Numel(dims), T(0));
   kernels::ForEachRow(sequences.count * longest, classes,
                       [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
-    const int64_t s = r / longest, t = r % longest, steps = rows.Length(s);
-    if (t >= steps) return;
-    const T factor = g[s] * FactorOf<T>(norm_by_times, steps);
-    const int64_t at = rows.Row(s, t) * classes;
-    team.Each(classes, [=](int64_t c) { dx[at + c] = x[at + c] * factor; });
-  });
+                        const int64_t s = r / longest, t = r % longest, steps = rows.Length(s);
+                        if (t >= steps) return;
+                        const T factor = g[s] * FactorOf<T>(norm_by_times, steps);
+                        const int64_t at = rows.Row(s, t) * classes;
+                        team.Each(classes, [=](int64_t c) { dx[at + c] = x[at + c] * factor; });
+                      });
 }
 
 // out[s] = the sum of x * v over the rows of sequence s, as FactorOf says.
@@ -189,15 +189,15 @@ void SumSequences(const KernelContext& ctx, const T* x, const T* v, T* out) {
   const Dims& dims = ctx.In(kLogits).dims();
   const int64_t classes = dims[dims.rank() - 1];
   const bool norm_by_times = ctx.attrs<WarpCtcAttrs>().norm_by_times;
-  kernels::ForEachRow(sequences.count, sequences.longest * classes,
-                      [=] DYGRAPH_FN(int64_t s, kernels::Team team) {
-    const int64_t steps = rows.Length(s);
-    const double sum = team.Sum<double>(steps * classes, [=](int64_t i) {
-      const int64_t at = rows.Row(s, i / classes) * classes + i % classes;
-      return static_cast<double>(x[at]) * static_cast<double>(v[at]);
-    });
-    team.Once([=] { out[s] = static_cast<T>(sum) * FactorOf<T>(norm_by_times, steps); });
-  });
+  kernels::ForEachRow(
+      sequences.count, sequences.longest * classes, [=] DYGRAPH_FN(int64_t s, kernels::Team team) {
+        const int64_t steps = rows.Length(s);
+        const double sum = team.Sum<double>(steps * classes, [=](int64_t i) {
+          const int64_t at = rows.Row(s, i / classes) * classes + i % classes;
+          return static_cast<double>(x[at]) * static_cast<double>(v[at]);
+        });
+        team.Once([=] { out[s] = static_cast<T>(sum) * FactorOf<T>(norm_by_times, steps); });
+      });
 }
 
 }  // namespace dygraph::ctc

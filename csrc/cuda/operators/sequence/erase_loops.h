@@ -26,8 +26,8 @@ template <class T>
 Offsets KeepOthers(KernelContext& ctx, const Offsets& offsets, const std::vector<int32_t>& tokens,
                    const T* x, const Dims& dims, Tensor* out) {
   kernels::Table<int32_t> table(tokens);
-  cuda::KeptRows<T, detail::NotAmong> kept(
-      x, offsets, {table.data(), static_cast<int64_t>(tokens.size())});
+  cuda::KeptRows<T, detail::NotAmong> kept(x, offsets,
+                                           {table.data(), static_cast<int64_t>(tokens.size())});
   out->Allocate(WithRows(dims, kept.offsets().back()), DTypeOf<T>::value, ctx.place());
   kept.Write(out->template mutable_data<T>());
   return kept.offsets();

@@ -59,32 +59,33 @@ void Averages(const KernelContext& ctx, const T* x, T* out, int32_t* pos) {
   kernels::Table<int32_t> numbers(a.topks);
   const detail::Source* sources = table.data();
   const int32_t* topks = numbers.data();
-  kernels::ForEachRow(static_cast<int64_t>(rows.size()) * channels, detail::MostColumns(rows),
-                      [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
-    const detail::Source source = sources[r / channels];
-    const T* row = x + source.x + r % channels * source.step;
-    T sum = 0;
-    Ranked last{T(0), -1};
-    int64_t k = 0;
-    for (int64_t i = 0; i < most; ++i) {
-      Ranked next{T(0), -1};
-      if (i < source.columns) {
-        next = team.Merge(
-            source.columns, next,
-            [=](int64_t j) {
-              const Ranked here{row[j], j};
-              return i == 0 || last.Before(here) ? here : Ranked{T(0), -1};
-            },
-            [](const Ranked& p, const Ranked& q) { return q.Before(p) ? q : p; });
-        sum += next.value;
-        last = next;
-      }
-      const int64_t column = next.column;
-      if (pos) team.Once([=] { pos[r * most + i] = static_cast<int32_t>(column); });
-      for (; k < count && topks[k] == i + 1; ++k)
-        team.Once([=] { out[r * count + k] = sum / T(topks[k]); });
-    }
-  });
+  kernels::ForEachRow(
+      static_cast<int64_t>(rows.size()) * channels, detail::MostColumns(rows),
+      [=] DYGRAPH_FN(int64_t r, kernels::Team team) {
+        const detail::Source source = sources[r / channels];
+        const T* row = x + source.x + r % channels * source.step;
+        T sum = 0;
+        Ranked last{T(0), -1};
+        int64_t k = 0;
+        for (int64_t i = 0; i < most; ++i) {
+          Ranked next{T(0), -1};
+          if (i < source.columns) {
+            next = team.Merge(
+                source.columns, next,
+                [=](int64_t j) {
+                  const Ranked here{row[j], j};
+                  return i == 0 || last.Before(here) ? here : Ranked{T(0), -1};
+                },
+                [](const Ranked& p, const Ranked& q) { return q.Before(p) ? q : p; });
+            sum += next.value;
+            last = next;
+          }
+          const int64_t column = next.column;
+          if (pos) team.Once([=] { pos[r * most + i] = static_cast<int32_t>(column); });
+          for (; k < count && topks[k] == i + 1; ++k)
+            team.Once([=] { out[r * count + k] = sum / T(topks[k]); });
+        }
+      });
 }
 
 // x, of n numbers, gets the sums of its shares of g.
