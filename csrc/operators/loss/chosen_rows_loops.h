@@ -1,6 +1,7 @@
 // Sums and gradients of losses that score an input against a few chosen rows of a table.
 //
-// A list of terms has Count(i), Row(i, k) and Value, Slope, Curve(i, k, z): f and its derivatives.
+// A list of terms has Count(i), Row(i, k), Shown(z) and Value(i, k, z, Shown(z)), Slope(i, k, z)
+// and Curve(i, k, z): f and its derivatives.
 #pragma once
 
 #include "operators/loss/chosen_rows.h"
@@ -29,8 +30,9 @@ void Sums(const Data<T>& d, const Terms& terms, int64_t most, T* shown, T* sums)
     T sum = 0;
     for (int64_t k = 0; k < most; ++k) {
       T z = k < terms.Count(i) ? Score(d, i, terms.Row(i, k)) : T(0);
-      if (shown) shown[i * most + k] = Terms::Shown(z);
-      sum += terms.Value(i, k, z);
+      const T value = Terms::Shown(z);
+      if (shown) shown[i * most + k] = value;
+      sum += terms.Value(i, k, z, value);
     }
     if (sums) sums[i] = sum;
   }

@@ -39,8 +39,8 @@ struct Samples : NoiseRule<T> {
   int64_t Row(int64_t i, int64_t k) const { return classes[i * width + k]; }
   T Noise(int64_t i, int64_t k) const { return noise[i * width + k]; }
   T Weight(int64_t i) const { return weights ? weights[i] : T(1); }
-  T Value(int64_t i, int64_t k, T z) const {
-    return NoiseRule<T>::CostOf(k < true_classes, Noise(i, k), Weight(i), z);
+  T Value(int64_t i, int64_t k, T, T shown) const {
+    return NoiseRule<T>::CostOf(k < true_classes, Noise(i, k), Weight(i), shown);
   }
   T Slope(int64_t i, int64_t k, T z) const {
     return NoiseRule<T>::SlopeOf(k < true_classes, Noise(i, k), Weight(i), z);

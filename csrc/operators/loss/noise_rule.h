@@ -49,8 +49,8 @@ struct NoiseRule {
     return (z >= T(0) ? T(1) : e) / (T(1) + e);
   }
   static DYGRAPH_INLINE T Shown(T z) { return Logistic(z); }
-  static DYGRAPH_INLINE T CostOf(bool chosen, T b, T weight, T z) {
-    T o = Logistic(z);
+  // o: Shown(z)
+  static DYGRAPH_INLINE T CostOf(bool chosen, T b, T weight, T o) {
     return -weight * std::log((chosen ? o : b) / (o + b));
   }
   static DYGRAPH_INLINE T SlopeOf(bool chosen, T b, T weight, T z) {

@@ -38,7 +38,10 @@ struct TurnRule {
   static DYGRAPH_INLINE T Logistic(T z) { return T(1) / (T(1) + std::exp(-z)); }
   static DYGRAPH_INLINE bool Flat(T z) { return z < T(-40) || z > T(40); }
   static DYGRAPH_INLINE T Shown(T z) { return Softplus(Within(z)); }
-  static DYGRAPH_INLINE T CostOf(int turn, T z) { return Softplus(turn ? -Within(z) : Within(z)); }
+  // shown: Shown(z)
+  static DYGRAPH_INLINE T CostOf(int turn, T z, T shown) {
+    return turn ? Softplus(-Within(z)) : shown;
+  }
   static DYGRAPH_INLINE T SlopeOf(int turn, T z) {
     return Flat(z) ? T(0) : Logistic(z) - static_cast<T>(turn);
   }

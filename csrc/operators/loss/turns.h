@@ -53,8 +53,8 @@ struct Turns : TurnRule<T> {
   int64_t Count(int64_t i) const { return static_cast<int64_t>(rows[i].size()); }
   int64_t Row(int64_t i, int64_t k) const { return rows[i][k]; }
   int Turn(int64_t i, int64_t k) const { return turns[i][k]; }
-  T Value(int64_t i, int64_t k, T z) const {
-    return TurnRule<T>::CostOf(k < Count(i) ? Turn(i, k) : 0, z);
+  T Value(int64_t i, int64_t k, T z, T shown) const {
+    return TurnRule<T>::CostOf(k < Count(i) ? Turn(i, k) : 0, z, shown);
   }
   T Slope(int64_t i, int64_t k, T z) const { return TurnRule<T>::SlopeOf(Turn(i, k), z); }
   T Curve(int64_t, int64_t, T z) const { return TurnRule<T>::CurveOf(z); }

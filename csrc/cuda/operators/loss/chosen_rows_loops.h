@@ -42,8 +42,9 @@ void Sums(const Data<T>& data, const Terms& all, int64_t most, T* shown, T* sums
     T sum = 0;
     for (int64_t k = 0; k < most; ++k) {
       const T z = k < count ? Score(d, i, terms.Row(i, k), team) : T(0);
-      if (shown) team.Once([=] { shown[i * most + k] = Terms::Shown(z); });
-      sum += terms.Value(i, k, z);
+      const T value = Terms::Shown(z);
+      if (shown) team.Once([=] { shown[i * most + k] = value; });
+      sum += terms.Value(i, k, z, value);
     }
     if (sums) team.Once([=] { sums[i] = sum; });
   });

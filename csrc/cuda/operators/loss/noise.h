@@ -55,8 +55,8 @@ struct Samples : NoiseRule<T> {
     return static_cast<T>((probs.given() ? probs[c] : NoiseOf(sampler, c, total)) * drawn);
   }
   DYGRAPH_INLINE T Weight(int64_t i) const { return weights ? weights[i] : T(1); }
-  DYGRAPH_INLINE T Value(int64_t i, int64_t k, T z) const {
-    return NoiseRule<T>::CostOf(k < true_classes, Noise(i, k), Weight(i), z);
+  DYGRAPH_INLINE T Value(int64_t i, int64_t k, T, T shown) const {
+    return NoiseRule<T>::CostOf(k < true_classes, Noise(i, k), Weight(i), shown);
   }
   DYGRAPH_INLINE T Slope(int64_t i, int64_t k, T z) const {
     return NoiseRule<T>::SlopeOf(k < true_classes, Noise(i, k), Weight(i), z);

@@ -62,8 +62,8 @@ struct Turns : TurnRule<T> {
     if (turn != 0 && turn != 1) bad_turn(static_cast<double>(turn));
     return turn != 0;
   }
-  DYGRAPH_INLINE T Value(int64_t i, int64_t k, T z) const {
-    return TurnRule<T>::CostOf(k < Count(i) ? Turn(i, k) : 0, z);
+  DYGRAPH_INLINE T Value(int64_t i, int64_t k, T z, T shown) const {
+    return TurnRule<T>::CostOf(k < Count(i) ? Turn(i, k) : 0, z, shown);
   }
   DYGRAPH_INLINE T Slope(int64_t i, int64_t k, T z) const {
     return TurnRule<T>::SlopeOf(Turn(i, k), z);
