@@ -12,10 +12,14 @@ template <class T>
 void DrawPoisson(const KernelContext& ctx, const T* mean, int64_t n, T* to) {
   cuda::Workspace<double> room(n);
   double* drawn = room.data();
-  Generator(ctx, 0).Uniform(drawn, n);
-  const Pairs pairs{ctx.random_seed(), ctx.random_stream()};
+  const kernels::Philox generator = Generator(ctx, 0);
+  generator.Uniform(drawn, n);
+  cuda::Workspace<int64_t> told(2);
+  const int64_t* source = told.data();
+  generator.Tell(told.data());
   kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) {
     const double m = static_cast<double>(mean[i]);
+    const Pairs pairs{static_cast<uint64_t>(source[0]), static_cast<uint64_t>(source[1])};
     if (!(m >= 0 && m <= 0x1p52)) {  // reported
       to[i] = T(0);
     } else {
