@@ -233,6 +233,8 @@ RANDOM = {
     "truncated_gaussian_random": drawing("truncated_gaussian_random"),
     "randint": drawing("randint", low=-3, high=9),
     "rrelu": lambda x: _core.run_op("rrelu", {"X": x}, {})["Out"],
+    "bernoulli": lambda x: dygraph.ops.bernoulli(dygraph.ops.sigmoid(x)),
+    "poisson": lambda x: dygraph.ops.poisson(x * x * 9.0),  # few and many on average
     "attention": lambda x: dygraph.reshape(attended(dygraph.reshape(x, [1, 4, 5])), [4, 5]),
 }
 
