@@ -198,7 +198,9 @@ class _Recorded:
         given = {id(v) for v in variables}
         what, (seed, calls) = None, _core.generator_state()
         if seed != generator[0] or (known is not None and calls != generator[1]):
-            what = "draw random numbers of the host, or set its seed, which a graph would not repeat"
+            what = (
+                "draw random numbers of the host, or set its seed, which a graph would not repeat"
+            )
         elif journal.played:
             what = "compute gradients; jit.compile makes a program, and a graph, of such a step"
         elif any(id(v) in given or id(v) not in made for v, _ in journal.written()):

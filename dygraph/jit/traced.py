@@ -480,9 +480,7 @@ class TracedLayer:
             )
         for optimizer in self._optimizers:
             optimizer.ask_rate()
-        seed, calls = _core.generator_state()
-        outputs = self._prepared.run(list(inputs), (seed, calls))
-        _core.set_generator_state(seed, calls + self._prepared.random_operators)
+        outputs = self._prepared.run(list(inputs))
         return outputs[0] if self._single and not as_list else outputs
 
     def set_lr(self, value, name="learning_rate_0"):

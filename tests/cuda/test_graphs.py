@@ -1,4 +1,7 @@
-"""Programs, compiled steps and functions as graphs: equal bits, and what they refuse."""
+"""Programs, compiled steps and functions as graphs: equal bits, and what they refuse.
+
+750 lines because all kinds of graphs are held against the same steps.
+"""
 
 import contextlib
 import gc

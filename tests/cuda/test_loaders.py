@@ -293,8 +293,9 @@ def test_a_batch_waits_for_its_own_copy_and_for_none_of_the_later_ones():
     host = [dygraph.to_variable(np.full(50_000, k, "float32")) for k in range(4)]
     with cuda_library.pretending(LATE=1) as settings:
         dygraph.cuda.synchronize()
-        for part in host:  # blocks that queued work may use: copied in its turn
-            _core.device.CopyAhead(part, PLACE).take()
+        held = [_core.device.CopyAhead(part, PLACE).take() for part in host]
+        del held  # blocks that queued work may use
+        _core.device.CopyAhead(host[0], PLACE).take()
         dygraph.cuda.synchronize()
         first, later = (_core.device.CopyAhead(part, PLACE) for part in host[2:])
         dygraph.cuda.synchronize()
