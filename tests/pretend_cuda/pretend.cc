@@ -1,5 +1,5 @@
 // The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
-// 997 lines because all of them work on the same queues under one lock.
+// 996 lines because all of them work on the same queues under one lock.
 #include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -578,12 +578,6 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   PRETEND_ENTER();
   if (!IsDevice(device)) return Set(cudaErrorInvalidDevice);
   snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  PRETEND_ENTER();
-  *least = 0;
-  *greatest = -5;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
