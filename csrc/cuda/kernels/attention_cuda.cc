@@ -75,8 +75,10 @@ struct Rows {
         drawn(a.drawn),
         drawn_before(a.drawn_before) {
     Walk<1> walk;
-    for (int i = 0; i < a.mask->leading.rank(); ++i)
-      walk.Push(a.mask->leading[i], {a.mask->strides[i]});
+    for (int i = 0; i < a.mask->leading.rank(); ++i) {
+      const int64_t apart[] = {a.mask->strides[i]};  // nvcc drops braces around one number
+      walk.Push(a.mask->leading[i], apart);
+    }
     offset = detail::Steps<1>(walk);
     const uint64_t threshold = static_cast<uint64_t>(a.dropout * 0x1p32);
     all = threshold > UINT32_MAX;
