@@ -18,7 +18,7 @@ class Philox {
   static Philox OfCall(uint64_t seed, uint64_t stream) { return {seed, stream}; }
 
   // Writes the two numbers.
-  void Tell(int64_t* seed_and_stream) const {
+  void Store(int64_t* seed_and_stream) const {
     seed_and_stream[0] = static_cast<int64_t>(seed_);
     seed_and_stream[1] = static_cast<int64_t>(stream_);
   }

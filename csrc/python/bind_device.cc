@@ -116,7 +116,7 @@ class CopyAhead {
       copied_ = device.CopyAhead(values_.mutable_raw_data(), pinned_.raw_data(), pinned_.bytes());
     }
   }
-  ~CopyAhead() {  // a block that nobody took may be used again
+  ~CopyAhead() {  // a block that was not taken may be used again
     try {
       Arrive();
     } catch (const std::exception&) {

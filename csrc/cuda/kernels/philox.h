@@ -124,7 +124,7 @@ class Philox {
     return made;
   }
 
-  void Tell(int64_t* seed_and_stream) const {
+  void Store(int64_t* seed_and_stream) const {
     cuda::EachIndex(1, detail::StoreSource{source_, seed_and_stream});
   }
 

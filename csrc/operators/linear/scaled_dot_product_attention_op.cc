@@ -51,7 +51,7 @@ struct AttentionKernel {
       const auto generator =
           own ? kernels::Philox(own, 0)
               : kernels::Philox::OfCall(ctx.random_seed(), ctx.random_stream());
-      generator.Tell(drawn);
+      generator.Store(drawn);
     }
     call.Drew(drawn);
     kernels::Heads<T> out = HeadsOrNone<T>(&ctx.Out(kOut), call.attrs);

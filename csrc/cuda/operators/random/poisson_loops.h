@@ -14,9 +14,9 @@ void DrawPoisson(const KernelContext& ctx, const T* mean, int64_t n, T* to) {
   double* drawn = room.data();
   const kernels::Philox generator = Generator(ctx, 0);
   generator.Uniform(drawn, n);
-  cuda::Workspace<int64_t> told(2);
-  const int64_t* source = told.data();
-  generator.Tell(told.data());
+  cuda::Workspace<int64_t> numbers(2);
+  const int64_t* source = numbers.data();
+  generator.Store(numbers.data());
   kernels::ForEach(n, [=] DYGRAPH_FN(int64_t i) {
     const double m = static_cast<double>(mean[i]);
     const Pairs pairs{static_cast<uint64_t>(source[0]), static_cast<uint64_t>(source[1])};
