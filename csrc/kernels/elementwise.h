@@ -2,7 +2,9 @@
 // shifted one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
@@ -66,10 +68,19 @@ void ZipPlain(const A* x, const B* y, Out* out, int64_t n, F f, int64_t cost = 1
   });
 }
 
+// y[i] = value. Zeros, and other values whose bytes are alike, are left to memset.
 template <class T>
 void Fill(T* y, int64_t n, T value) {
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  const unsigned char first = bytes[0];
+  const bool alike = std::all_of(bytes, bytes + sizeof(T), [=](auto b) { return b == first; });
   ParallelFor(n, Grain(), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = value;
+    if (alike)
+      std::memset(static_cast<void*>(y + begin), first,
+                  static_cast<size_t>(end - begin) * sizeof(T));
+    else
+      std::fill(y + begin, y + end, value);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "op/call_checks.h"
 
 #include "base/standard_errors.h"
+#include "platform/backend.h"
 
 namespace dygraph {
 
@@ -96,6 +97,10 @@ bool IsHost(Place place) {
 
 Place PlaceOf(const Call& call) {
   bool on_host = false;
+  if (!g_has_devices.load(std::memory_order_relaxed)) {
+    for (const Value* v : call.in.flat()) on_host = on_host || (v && !v->empty());
+    return on_host ? CPUPlace() : call.place;
+  }
   for (size_t s = 0; s < call.op->inputs.size(); ++s) {
     if (call.op->inputs[s].on_host()) continue;
     for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {

@@ -2,11 +2,15 @@
 // that importing does not pay for them.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "platform/place.h"
 
 namespace dygraph {
+
+// False as long as every place of the process is the host's.
+extern std::atomic<bool> g_has_devices;
 
 // Opens the library of CUDAPlace and CUDAPinnedPlace, once for the process; other kinds have none
 // of ours. It registers their contexts, allocators and kernels.

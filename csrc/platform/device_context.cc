@@ -8,6 +8,9 @@
 #include "platform/backend.h"
 
 namespace dygraph {
+
+std::atomic<bool> g_has_devices{false};
+
 namespace {
 
 class CPUContext : public DeviceContext {
@@ -53,6 +56,7 @@ void RegisterDeviceContext(DeviceKind kind, DeviceContextFactory factory) {
   ENFORCE(!pool.factories[index], AlreadyExists, DeviceKindName(kind),
           " has a device context already");
   pool.factories[index] = std::move(factory);
+  g_has_devices = true;
 }
 
 DeviceContext& GetDeviceContext(Place place) {

@@ -33,7 +33,9 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
     t = TensorFromPython(value.ptr(), down);
   }
   if (!lod.is_none()) t.SetLoD(LoDFromPython(lod.ptr()));
-  VarRef v = Variable::Make(Value(CopyTo(t, CurrentThread().place)));
+  const Place place = CurrentThread().place;
+  if (t.place() != place) t = CopyTo(t, place);
+  VarRef v = Variable::Make(Value(std::move(t)));
   if (!name.is_none()) v->set_name(py::cast<std::string>(name));
   return v;
 }

@@ -6,8 +6,8 @@
 #include "platform/device_flags.h"
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
-#include "run/fallback.h"
 #include "platform/recorded_draws.h"
+#include "run/fallback.h"
 #include "run/generator.h"
 #include "run/interpreter.h"
 #include "run/transform.h"
@@ -203,23 +203,33 @@ __attribute__((always_inline)) inline void Compute(Call& call, const Kernel& ker
   RunKernel(kernel, ctx, call, elements);
 }
 
+void RunAt(Call& call, const Kernel& kernel, Place place, DType dtype) {
+  TransformedInputs transformed;
+  Layout layout = transformed.Apply(call, kernel, place);
+  Compute(call, kernel, place, dtype, layout, ElementsOfInputs(call), true);
+}
+
+// For a place without a kernel; the results go there.
+__attribute__((noinline)) void RunOnHost(Call& call, const Kernel& kernel, Place place,
+                                         DType dtype) {
+  ENFORCE(!RecordedDraws::On(place), PreconditionNotMet,
+          "what the host computes cannot be part of a graph of ", place);
+  NoteFallback(call, place);
+  call.queue = nullptr;  // the results are copied at once
+  RunAt(call, kernel, CPUPlace(), dtype);
+  MoveOutputs(call, place);
+}
+
 __attribute__((noinline)) void RunUnusual(Call& call) {
   CheckPresent(call, true);
   DType dtype = KernelDType(call);
   CheckInputs(call, dtype);
   Place place = PlaceOf(call);
   const Kernel& kernel = *Choose(call, place, dtype);
-  const Place where = kernel.key.device == place.kind ? place : CPUPlace();
-  if (where != place) {
-    ENFORCE(!RecordedDraws::On(place), PreconditionNotMet,
-            "what the host computes cannot be part of a graph of ", place);
-    NoteFallback(call, place);
-    call.queue = nullptr;  // the results are copied at once
-  }
-  TransformedInputs transformed;
-  Layout layout = transformed.Apply(call, kernel, where);
-  Compute(call, kernel, where, dtype, layout, ElementsOfInputs(call), true);
-  if (where != place) MoveOutputs(call, place);
+  if (__builtin_expect(kernel.key.device == place.kind, 1))
+    RunAt(call, kernel, place, dtype);
+  else
+    RunOnHost(call, kernel, place, dtype);
 }
 
 void RunUnwatched(Call& call) {

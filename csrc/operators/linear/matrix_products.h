@@ -74,13 +74,25 @@ void Matrices(const Product& p, int64_t begin, int64_t end, const F& f) {
 
 // Strides in matrices of an operand with the leading axes `of` over the axes `batch`.
 inline Dims StridesIn(const Dims& of, const Dims& batch) {
-  Dims strides(batch.size(), 0);
+  Dims strides;
+  int64_t* const first = strides.Extend(batch.size());
+  int64_t* to = first + batch.rank();
   int64_t stride = 1;
-  for (int d = of.rank() - 1, to = batch.rank() - 1; d >= 0; --d, --to) {
-    if (of[d] != 1) strides[to] = stride;
-    stride *= of[d];
+  for (const int64_t* size = of.end(); size != of.begin();) {
+    --size;
+    *--to = *size != 1 ? stride : 0;
+    stride *= *size;
   }
+  std::fill(first, to, int64_t{0});
   return strides;
+}
+
+// x's strides, y's and the result's over the leading axes; these are one axis where none
+// broadcasts.
+inline kernels::MatrixStack StackOf(const Product& p) {
+  if (p.x_batch == p.batch && p.y_batch == p.batch) return {{Numel(p.batch)}, {1}, {1}, {1}};
+  return {p.batch, StridesIn(p.x_batch, p.batch), StridesIn(p.y_batch, p.batch),
+          StridesIn(p.batch, p.batch)};
 }
 
 template <class T>
@@ -92,10 +104,8 @@ void Multiply(const Product& p, kernels::Wide<T> alpha, const T* xd, const T* yd
     return kernels::MatMul<T>(false, p.trans_y, count * p.m, p.n, p.k, alpha, xd, p.k, yd, p.ldy(),
                               T(0), od, p.n);
   }
-  kernels::MatMulStack<T>(
-      {p.batch, StridesIn(p.x_batch, p.batch), StridesIn(p.y_batch, p.batch),
-       StridesIn(p.batch, p.batch)},
-      {p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd, p.ldx(), yd, p.ldy(), T(0), od, p.n});
+  kernels::MatMulStack<T>(StackOf(p), {p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd, p.ldx(), yd,
+                                       p.ldy(), T(0), od, p.n});
 }
 
 // The product of integers, which wraps. No library has it and networks do not need it fast: rows of
@@ -162,8 +172,7 @@ void MultiplyGrad(Product p, kernels::Wide<T> alpha, const Tensor& x, const Tens
     p.batch.clear();
     p.x_batch.clear();
   }
-  const Dims all = StridesIn(p.batch, p.batch), of_x = StridesIn(p.x_batch, p.batch),
-             of_y = StridesIn(p.y_batch, p.batch);
+  const kernels::MatrixStack at = StackOf(p);
   const bool empty = p.m * p.n * p.k == 0;
   if (x_grad) {
     const T* yd = y.data<T>();
@@ -172,10 +181,10 @@ void MultiplyGrad(Product p, kernels::Wide<T> alpha, const Tensor& x, const Tens
       using Stacked = kernels::StackedProduct<T, std::remove_pointer_t<decltype(to)>>;
       if (p.trans_x) {
         kernels::MatMulStack<T>(
-            {p.batch, of_y, all, of_x},
+            {at.dims, at.b, at.c, at.a},
             Stacked{p.trans_y, true, p.k, p.m, p.n, alpha, yd, p.ldy(), g, p.n, W(added), to, p.m});
       } else {
-        kernels::MatMulStack<T>({p.batch, all, of_y, of_x},
+        kernels::MatMulStack<T>({at.dims, at.c, at.b, at.a},
                                 Stacked{false, !p.trans_y, p.m, p.k, p.n, alpha, g, p.n, yd,
                                         p.ldy(), W(added), to, p.k});
       }
@@ -188,10 +197,10 @@ void MultiplyGrad(Product p, kernels::Wide<T> alpha, const Tensor& x, const Tens
       using Stacked = kernels::StackedProduct<T, std::remove_pointer_t<decltype(to)>>;
       if (p.trans_y) {
         kernels::MatMulStack<T>(
-            {p.batch, all, of_x, of_y},
+            {at.dims, at.c, at.a, at.b},
             Stacked{true, p.trans_x, p.n, p.k, p.m, alpha, g, p.n, xd, p.ldx(), W(added), to, p.k});
       } else {
-        kernels::MatMulStack<T>({p.batch, of_x, all, of_y},
+        kernels::MatMulStack<T>({at.dims, at.a, at.c, at.b},
                                 Stacked{!p.trans_x, false, p.k, p.n, p.m, alpha, xd, p.ldx(), g,
                                         p.n, W(added), to, p.n});
       }
