@@ -30,6 +30,16 @@ void EachInRows(int64_t rows, int64_t width, F f, int64_t cost) {
   });
 }
 
+// f(i, rows[i], j) for i below n and j below width; without a list, f(i, i, j).
+template <class V, class F>
+void EachInListed(const int64_t* rows, int64_t n, int64_t width, F f) {
+  EachRow<V>(n, width, [=](int64_t i) {
+    const int64_t row = rows ? rows[i] : i;
+    DYGRAPH_IVDEP
+    for (int64_t j = 0; j < width; ++j) f(i, row, j);
+  });
+}
+
 // to[row] = x of the same sequence one step before; first[sequence] before the first, null: zeros.
 template <class V>
 void PreviousRows(const Steps& steps, const V* first, const V* x, int64_t width, V* to) {

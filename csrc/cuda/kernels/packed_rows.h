@@ -25,6 +25,12 @@ void EachInRows(int64_t rows, int64_t width, F f, int64_t) {
   });
 }
 
+// f(i, rows[i], j) for i below n and j below width; without a list, f(i, i, j).
+template <class V, class F>
+void EachInListed(const int64_t* rows, int64_t n, int64_t width, F f) {
+  EachInRows<V>(n, width, [=] DYGRAPH_FN(int64_t i, int64_t j) { f(i, rows ? rows[i] : i, j); }, 1);
+}
+
 // to[row] = x of the same sequence one step before; first[sequence] before the first, null: zeros.
 template <class V>
 void PreviousRows(const Steps& steps, const V* first, const V* x, int64_t width, V* to) {

@@ -159,13 +159,10 @@ Numbers<V> Read(Place place, const Tensor& x, const Tensor* along) {
 template <class V>
 void GatherRows(const Real<V>* x, const Real<V>* along, const RowTable& rows, int64_t width,
                 V* to) {
-  const int64_t* row = rows.data();
-  kernels::EachInRows<V>(
-      rows.size(), width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) {
-        to[i * width + j] = Number<V>(x, along, (row ? row[i] : i) * width + j);
-      },
-      1);
+  kernels::EachInListed<V>(rows.data(), rows.size(), width,
+                           [=] DYGRAPH_FN(int64_t i, int64_t row, int64_t j) {
+                             to[i * width + j] = Number<V>(x, along, row * width + j);
+                           });
 }
 
 // Row rows[i] of `to` = x[i]: the values, or of dual numbers the derivatives where asked. No row
@@ -173,45 +170,33 @@ void GatherRows(const Real<V>* x, const Real<V>* along, const RowTable& rows, in
 template <class V>
 void ScatterRows(const V* x, const RowTable& rows, int64_t width, Real<V>* to,
                  bool derivatives = false) {
-  const int64_t* row = rows.data();
-  kernels::EachInRows<Real<V>>(
-      rows.size(), width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) {
-        to[(row ? row[i] : i) * width + j] = PartOf(x[i * width + j], derivatives);
-      },
-      1);
+  kernels::EachInListed<Real<V>>(rows.data(), rows.size(), width,
+                                 [=] DYGRAPH_FN(int64_t i, int64_t row, int64_t j) {
+                                   to[row * width + j] = PartOf(x[i * width + j], derivatives);
+                                 });
 }
 
 // to[i] = row rows[i] of x, whose rows lie `apart` numbers apart. Here and below no list stands for
 // the first n rows.
 template <class V>
 void TakeRows(const V* x, int64_t apart, const int64_t* rows, int64_t n, int64_t width, V* to) {
-  kernels::EachInRows<V>(
-      n, width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) {
-        to[i * width + j] = x[(rows ? rows[i] : i) * apart + j];
-      },
-      1);
+  kernels::EachInListed<V>(rows, n, width, [=] DYGRAPH_FN(int64_t i, int64_t row, int64_t j) {
+    to[i * width + j] = x[row * apart + j];
+  });
 }
 // Row rows[i] of `to`, whose rows lie `apart` numbers apart, = x[i].
 template <class V>
 void PutRows(const V* x, const int64_t* rows, int64_t n, int64_t width, V* to, int64_t apart) {
-  kernels::EachInRows<V>(
-      n, width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) {
-        to[(rows ? rows[i] : i) * apart + j] = x[i * width + j];
-      },
-      1);
+  kernels::EachInListed<V>(rows, n, width, [=] DYGRAPH_FN(int64_t i, int64_t row, int64_t j) {
+    to[row * apart + j] = x[i * width + j];
+  });
 }
 // Row rows[i] of `to` += x[i]. No row twice.
 template <class V>
 void AddRows(const V* x, const int64_t* rows, int64_t n, int64_t width, V* to) {
-  kernels::EachInRows<V>(
-      n, width,
-      [=] DYGRAPH_FN(int64_t i, int64_t j) {
-        to[(rows ? rows[i] : i) * width + j] += x[i * width + j];
-      },
-      1);
+  kernels::EachInListed<V>(rows, n, width, [=] DYGRAPH_FN(int64_t i, int64_t row, int64_t j) {
+    to[row * width + j] += x[i * width + j];
+  });
 }
 
 template <class V>
