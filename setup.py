@@ -118,7 +118,8 @@ class CMakeBuild(build_ext):
         """The types of operators and of the core, from the built core."""
         if "sanitize" in os.environ.get("DYGRAPH_CMAKE_ARGS", "").lower():
             return  # such a library loads only under its own runtime
-        environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+        paths = [str(package.parent), os.environ.get("PYTHONPATH")]  # of pip, which isolates builds
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a wheel would pack it
         subprocess.check_call(
             [sys.executable, "-m", "dygraph.stubs", str(package)],

@@ -273,6 +273,7 @@ class GradScaler(Shown):
         )
         scaling = check.number(init_loss_scaling, f"{owner}: init_loss_scaling", 0)
         self._set(scaling, 0, 0)
+        self._flags = [_core.to_variable([v]).to(_core.CPUPlace()) for v in (False, True)]
         self._found = {}  # by id of the optimizer, since the last update: whether a gradient is bad
         self._stepped = set()
 
@@ -368,10 +369,9 @@ class GradScaler(Shown):
         self._stepped.clear()
         if not self._dynamic:
             return
-        flag = _core.to_variable([found]).to(_core.CPUPlace())
         _, self._scaling, self._good, self._bad = ops.update_loss_scaling(
             [self._scaling],
-            flag,
+            self._flags[found],
             self._scaling,
             self._good,
             self._bad,

@@ -350,10 +350,18 @@ def share_memory_with_cupy():
         import cupy
     except ImportError:
         raise NotFoundError(
-            "share_memory_with_cupy: CuPy must be installed, got none. pip install cupy-cuda13x"
+            "share_memory_with_cupy: CuPy must be installed, got none. "
+            "pip install 'cupy-cuda13x[ctk]'"
         ) from None
     allocator = cupy.cuda.memory.CFunctionAllocator(0, *_core.device.functions_for_cupy(), _core)
-    cupy.cuda.set_allocator(allocator.malloc)
+
+    def malloc(size):
+        block = allocator.malloc(size)
+        if size and not block.ptr:  # CuPy would compute at address 0
+            raise cupy.cuda.memory.OutOfMemoryError(size, memory_allocated(block.device_id))
+        return block
+
+    cupy.cuda.set_allocator(malloc)
 
 
 class Stream:

@@ -1,6 +1,7 @@
 // Where the arenas of CUDAPlace and CUDAPinnedPlace come from.
 #include <algorithm>
 
+#include "cuda/capture.h"
 #include "cuda/stream.h"
 #include "memory/system_allocators.h"
 #include "platform/device_context.h"
@@ -9,15 +10,6 @@ namespace dygraph::cuda {
 namespace {
 
 // Arenas may come and go while the thread records a graph: its work names them all the same.
-class WhileCapturing {
- public:
-  WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~WhileCapturing() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
 class DeviceAllocator : public memory::SystemAllocator {
  public:
   explicit DeviceAllocator(Place place) : place_(place) {}
@@ -53,6 +45,7 @@ class PinnedAllocator : public memory::SystemAllocator {
   void* Alloc(size_t bytes) override {
     GetDeviceContext({DeviceKind::kCUDAPinned, 0});  // raises where there is no device
     void* block = nullptr;
+    const WhileCapturing allowed;
     const cudaError_t status = cudaHostAlloc(&block, bytes, cudaHostAllocPortable);
     if (status == cudaSuccess) return block;
     if (status != cudaErrorMemoryAllocation) Fail(status, "an allocation");
@@ -60,6 +53,7 @@ class PinnedAllocator : public memory::SystemAllocator {
     return nullptr;
   }
   void Free(void* block, size_t) override {
+    const WhileCapturing allowed;
     if (cudaFreeHost(block) != cudaSuccess) cudaGetLastError();
   }
   size_t Total() const override {

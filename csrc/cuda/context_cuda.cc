@@ -43,8 +43,9 @@ void CheckKernels(Place place) {
         "a question about the device");
   Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, place.id),
         "a question about the device");
-  THROW(Unimplemented, place, " must have a compute capability that the backend was built for, got ",
-        major, ".", minor, ". Build it with DYGRAPH_CUDA_ARCHITECTURES=", major, minor);
+  THROW(Unimplemented, place,
+        " must have a compute capability that the backend was built for, got ", major, ".", minor,
+        ". Build it with DYGRAPH_CUDA_ARCHITECTURES=", major, minor);
 }
 
 std::string VersionText(int version) {
@@ -59,7 +60,8 @@ class Event : public DeviceEvent {
   }
   ~Event() override { cudaEventDestroy(event_); }
   bool Done() override {
-    cudaError_t status = cudaEventQuery(event_);
+    const WhileCapturing allowed;
+    const cudaError_t status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
       cudaGetLastError();
       return false;
@@ -90,6 +92,22 @@ void MakeWait(cudaStream_t waits, cudaStream_t for_this) {
   Check(status, "a wait between streams");
 }
 
+// At its end, the device that the thread has entered is CUDA's current one again.
+struct BackToCurrent {
+  ~BackToCurrent() {
+    if (t_current) cudaSetDevice(t_current->place().id);
+  }
+};
+
+// The driver reads other host memory before a small copy returns, and such memory later.
+bool IsPinned(const void* host) {
+  cudaPointerAttributes facts;
+  if (cudaPointerGetAttributes(&facts, host) == cudaSuccess)
+    return facts.type != cudaMemoryTypeUnregistered;
+  cudaGetLastError();
+  return false;
+}
+
 }  // namespace
 
 class RecordedGraph : public DeviceGraph {
@@ -97,6 +115,7 @@ class RecordedGraph : public DeviceGraph {
   RecordedGraph(Context* context, cudaGraphExec_t graph, std::vector<PinnedBlock> kept)
       : context_(context), graph_(graph), kept_(std::move(kept)) {}
   ~RecordedGraph() override {
+    const WhileCapturing allowed;  // another graph
     if (!kept_.empty()) cudaStreamSynchronize(context_->stream_);
     cudaGraphExecDestroy(graph_);
   }
@@ -125,6 +144,7 @@ Context::Context(Place place) : Accelerator(place) {
   // A child must not pass as one that has entered the device.
   static const int once = pthread_atfork(nullptr, nullptr, [] { t_current = nullptr; });
   (void)once;
+  const BackToCurrent back;
   Check(cudaSetDevice(place.id), "the choice of a device");
   CheckKernels(place);
   Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
@@ -135,7 +155,12 @@ Context::Context(Place place) : Accelerator(place) {
 }
 
 void Context::UseDevice() {
-  if (__builtin_expect(t_current == this, 1)) return;
+  // With several devices, other libraries may have chosen another one for the thread.
+  static const bool alone = CountDevices(nullptr) == 1;
+  int now = 0;
+  if (__builtin_expect(t_current == this, 1) &&
+      (alone || (cudaGetDevice(&now) == cudaSuccess && now == place().id)))
+    return;
   RefuseAfterFork(place());
   Check(cudaSetDevice(place().id), "the choice of a device");
   t_current = this;
@@ -188,7 +213,7 @@ void Context::CopyFromHost(void* to, const void* host, size_t bytes) {
         cudaMemcpyAsync(to, KeepForCapture(host, bytes), bytes, cudaMemcpyHostToDevice, stream()),
         "a copy to the device");
   }
-  if (bytes <= kSmallCopy) {
+  if (bytes <= kSmallCopy && !IsPinned(host)) {
     return Check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_),
                  "a copy to the device");
   }
@@ -250,6 +275,7 @@ void Context::CopyWithin(void* to, const void* from, size_t bytes) {
 bool Context::CopyFromPeer(void* to, DeviceContext& peer, const void* from, size_t bytes) {
   auto& other = static_cast<Context&>(peer);
   RefuseInCapture("a copy between devices");
+  other.RefuseInCapture("a copy between devices");
   other.UseDevice();  // an event belongs to the device of the stream that it is recorded on
   MakeWait(stream_, other.stream_);
   UseDevice();
@@ -347,12 +373,9 @@ void Context::RefuseInCapture(const char* what) const {
 
 // A copy of what the host has, which the graph will read in each of its runs.
 const void* Context::KeepForCapture(const void* host, size_t bytes) {
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // in which memory may be asked for
-  cudaThreadExchangeStreamCaptureMode(&mode);
+  const WhileCapturing allowed;
   void* block = nullptr;
-  const cudaError_t status = cudaHostAlloc(&block, bytes, cudaHostAllocDefault);
-  cudaThreadExchangeStreamCaptureMode(&mode);
-  Check(status, "pinned memory");
+  Check(cudaHostAlloc(&block, bytes, cudaHostAllocDefault), "pinned memory");
   kept_.emplace_back(block);
   std::memcpy(block, host, bytes);
   return block;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cuda/capture.h"
 #include "cuda/errors_cuda.h"
 #include "cuda/stream.h"
 #include "platform/accelerator.h"
@@ -13,7 +14,10 @@
 namespace dygraph::cuda {
 
 struct FreePinned {
-  void operator()(void* block) const { cudaFreeHost(block); }
+  void operator()(void* block) const {
+    const WhileCapturing allowed;
+    cudaFreeHost(block);
+  }
 };
 using PinnedBlock = std::unique_ptr<void, FreePinned>;
 

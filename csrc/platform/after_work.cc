@@ -31,11 +31,9 @@ AllPending& All() {
 // A device that reports an error does no more work.
 bool IsDone(Pending* pending) noexcept {
   try {
-    if (!pending->behind) {
-      Accelerator& device = GetAccelerator(pending->place);
-      if (device.Capturing()) return false;
-      pending->behind = device.Record();
-    }
+    Accelerator& device = GetAccelerator(pending->place);
+    if (device.Capturing()) return false;
+    if (!pending->behind) pending->behind = device.Record();
     return pending->behind->Done();
   } catch (const std::exception&) {
     return true;

@@ -108,7 +108,7 @@ struct Operands {
   static Ref<Variable> OfCUDAArray(PyObject* o) {
     PyObject* module = PyImport_ImportModule("dygraph.core.exchange");
     if (!module) ThrowPythonError();
-    PyObject* made = PyObject_CallMethod(module, "of_cuda_array", "O", o);
+    PyObject* made = PyObject_CallMethod(module, "from_dlpack", "O", o);
     Py_DECREF(module);
     if (!made) ThrowPythonError();
     Ref<Variable> variable(&VarOf(made));

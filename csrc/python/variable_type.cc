@@ -170,7 +170,9 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
     Variable& var = VarOf(self);
     if (value != Py_None) {
       DType cast = dtype == Py_None ? DType::kUnset : DTypeFromPython(dtype);
-      Tensor t = IsVariable(value) ? VarOf(value).tensor() : TensorFromPython(value, cast);
+      const Place place = CurrentThread().place;
+      Tensor t = IsVariable(value) ? VarOf(value).tensor()
+                                   : CopyTo(TensorFromPython(value, cast), place);
       if (lod != Py_None) t.SetLoD(LoDFromPython(lod));
       var.SetValue(Value(std::move(t)));
     }

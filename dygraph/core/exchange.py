@@ -47,7 +47,7 @@ def _ours(value):
     """An array of another library on a CUDA device as a Variable; other values unchanged."""
     if isinstance(value, (Variable, np.ndarray)) or not hasattr(value, "__cuda_array_interface__"):
         return value
-    return of_cuda_array(value)
+    return from_dlpack(value)  # PyTorch's other interface names no stream
 
 
 def cupy_kernel(self, kernel, *args, **kwargs):

@@ -59,9 +59,9 @@ def _on_device(value):
         return value
     if not hasattr(value, "__cuda_array_interface__"):
         return value
-    from dygraph.core.exchange import of_cuda_array
+    from dygraph.core.exchange import from_dlpack
 
-    return of_cuda_array(value)
+    return from_dlpack(value)
 
 
 def promote_types(a, b):

@@ -135,7 +135,8 @@ def _cupy():
     except Exception as error:  # CuPy has types of its own for a missing driver
         raise MissingFileError(
             f"init: backend 'nccl' needs CuPy with NCCL and a CUDA device, got: {error!r}. "
-            "pip install cupy-cuda13x nvidia-nccl-cu13; on machines without a device: init('mpi')"
+            "pip install 'cupy-cuda13x[ctk]' nvidia-nccl-cu13; on machines without a device: "
+            "init('mpi')"
         ) from None
     if count == 0:
         raise MissingFileError("init: backend 'nccl' needs a CUDA device, got none: init('mpi')")

@@ -216,6 +216,19 @@ def test_one_bad_optimizer_skips_alone_and_the_factor_shrinks(place):
     assert (w.item(), v.item(), scaler.get_scale()) == (1.0, 0.5, 4.0)
 
 
+def test_a_step_waits_once(place):
+    w = dygraph.Parameter([1.0, 2.0])
+    assert w.place == place
+    sgd = dygraph.optimizer.SGD(0.5, parameter_list=[w])
+    scaler = amp.GradScaler(init_loss_scaling=8.0)
+    scaler.scale((w * w).sum()).backward()
+    waits = dygraph.cuda.syncs()
+    scaler.step(sgd)
+    scaler.update()
+    assert dygraph.cuda.syncs() == waits + (place != HOST)
+    assert w.tolist() == [0.0, 0.0]
+
+
 def test_sparse_gradients_are_scaled_back(place):
     table = nn.Embedding([5, 2], is_sparse=True)
     sgd = dygraph.optimizer.SGD(1.0, parameter_list=table.parameters())

@@ -527,11 +527,12 @@ def cupy(monkeypatch):
                 ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
             )
             free_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-            self.take, self.give = alloc_type(malloc), free_type(free)
+            self.take, module.free = alloc_type(malloc), free_type(free)
             self.param, self.owner = param, owner
 
         def malloc(self, bytes):
-            return self.take(self.param, bytes, 0)
+            block = self.take(self.param, bytes, 0)
+            return types.SimpleNamespace(ptr=block or 0, device_id=0)
 
     module.cuda = types.SimpleNamespace(
         Device=lambda number: contextlib.nullcontext(),
@@ -539,6 +540,7 @@ def cupy(monkeypatch):
         memory=types.SimpleNamespace(CFunctionAllocator=CFunctionAllocator),
         set_allocator=lambda function: setattr(module, "allocator", function),
     )
+    module.cuda.memory.OutOfMemoryError = lambda *sizes: MemoryError(sizes)
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
 
@@ -568,13 +570,13 @@ def test_bodies_run_on_our_stream(cupy):
 
 def test_one_pool_of_memory_with_cupy(cupy):
     dygraph.cuda.share_memory_with_cupy()
-    allocator = cupy.allocator.__self__
     used = dygraph.cuda.memory_allocated()
-    block = allocator.malloc(5000)
-    assert block and dygraph.cuda.memory_allocated() == used + 5000
-    allocator.give(None, block, 0)
+    block = cupy.allocator(5000)
+    assert block.ptr and dygraph.cuda.memory_allocated() == used + 5000
+    cupy.free(None, block.ptr, 0)
     assert dygraph.cuda.memory_allocated() == used
-    assert not allocator.malloc(1 << 60)  # no exception passes through C
+    with pytest.raises(MemoryError):
+        cupy.allocator(1 << 60)
 
 
 def test_sharing_memory_needs_cupy(monkeypatch):

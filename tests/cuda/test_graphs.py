@@ -728,6 +728,19 @@ def test_a_program_within_a_recorded_function_draws_anew():
     assert [fast(device(4, 5)).numpy().tobytes() for i in range(5)] == expected
 
 
+@pretended
+def test_pinned_memory_on_its_way_does_not_spoil_a_recording():
+    small = dygraph.full([3], 2.0).pin_memory()
+    with cuda_library.pretending(LATE=1):
+        for k in range(3):
+            fast = cuda.graph(lambda v: v * small.cuda())
+            pinned = dygraph.full([100_000], float(k)).pin_memory()
+            copied = pinned.cuda()
+            del pinned  # given back when the copy is done, which the recording must not ask
+            assert fast(dygraph.ones([3])).tolist() == [2.0] * 3
+            assert copied.numpy().sum() == 100_000.0 * k
+
+
 def test_other_threads_compute_while_one_records():
     stop, errors = threading.Event(), []
     a, b = array(8, 8), array(8, 8, seed=1)

@@ -1,5 +1,7 @@
 """Loaders that bring batches to a device: the same batches in the same order, copied ahead."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -148,6 +150,18 @@ def test_a_copy_of_pinned_memory_reads_it_before_it_changes(size):
             pinned.fill_(-1.0)
             del pinned
         assert [x.numpy().sum() for x in found] == [size * float(k) for k in range(5)]
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_a_copy_of_others_pinned_memory_reads_it_before_it_changes(size):
+    if not cuda_library.is_pretended():
+        pytest.skip("needs the pretended CUDA")
+    with cuda_library.pretending(LATE=1):
+        pinned = dygraph.full([size], 3.0).pin_memory()
+        theirs = np.from_dlpack(pinned)  # as PyTorch's pinned tensors come: host memory to us
+        found = dygraph.from_dlpack(theirs).cuda()
+        ctypes.memset(theirs.ctypes.data, 0, theirs.nbytes)
+        assert found.numpy().sum() == size * 3.0
 
 
 def test_memory_stays_flat():

@@ -155,5 +155,5 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     found = builtins.__import__
     monkeypatch.setattr(job, "_world", None)
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(MissingFileError, match="pip install cupy-cuda13x"):
+    with pytest.raises(MissingFileError, match="pip install 'cupy-cuda13x"):
         distributed.init("nccl")

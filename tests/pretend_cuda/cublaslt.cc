@@ -412,7 +412,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
   }
-  if (workspace_bytes > 0 && !OnDevice(workspace, workspace_bytes)) {
+  const bool is_aligned = reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
+  if (workspace_bytes > 0 && !(is_aligned && OnDevice(workspace, workspace_bytes))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   if (HasBias(desc->epilogue)) {

@@ -832,6 +832,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   PRETEND_ENTER();
+  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
   if (!event->stream || event->stream->done >= event->ticket) return cudaSuccess;
@@ -841,6 +842,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   PRETEND_ENTER();
+  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
   ++g_counters.waits;

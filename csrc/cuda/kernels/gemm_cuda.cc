@@ -134,6 +134,20 @@ int32_t AlignmentOf(Ps... at) {
   return static_cast<int32_t>(bits & -bits);
 }
 
+// A workspace, which cuBLASLt takes at multiples of 256 bytes.
+class Room {
+ public:
+  explicit Room(size_t bytes) : block_(bytes ? static_cast<int64_t>(bytes + kUnit - 1) : 0) {}
+  void* data() {
+    const auto at = reinterpret_cast<uintptr_t>(block_.data());
+    return reinterpret_cast<void*>((at + kUnit - 1) / kUnit * kUnit);
+  }
+
+ private:
+  static constexpr size_t kUnit = 256;
+  cuda::Workspace<char> block_;
+};
+
 }  // namespace
 
 template <class T, class C>
@@ -166,7 +180,7 @@ void MatMulStack(bool ta, bool tb, int64_t m, int64_t n, int64_t k, Wide<T> alph
   const std::shared_ptr<Plan> plan = PlanFor(key);
   ENFORCE(plan->possible, Unimplemented, "cuBLASLt must have an algorithm for a product of [", m,
           ", ", k, "] and [", k, ", ", n, "], got none");
-  cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
+  Room workspace(plan->chosen.workspace);
   Ok(cuda::TheCublasLt().MatMul(HandleOf(device), plan->desc, &alpha, b, plan->first, a,
                                 plan->second, &beta, c, plan->result, c, plan->result,
                                 &plan->chosen.algo, workspace.data(), plan->chosen.workspace,
@@ -204,7 +218,7 @@ bool MatMulBias(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const 
   const std::shared_ptr<Plan> plan = PlanFor(key);
   if (!plan->possible) return false;
   const Wide<T> one = 1, zero = 0;
-  cuda::Workspace<char> workspace(static_cast<int64_t>(plan->chosen.workspace));
+  Room workspace(plan->chosen.workspace);
   std::lock_guard<std::mutex> lock(plan->bias);
   Ok(lt.DescSet(plan->desc, CublasLt::kBias, &bias, sizeof(bias)), "a product");
   Ok(lt.MatMul(HandleOf(device), plan->desc, &one, b, plan->first, a, plan->second, &zero, c,
