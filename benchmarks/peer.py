@@ -68,16 +68,19 @@ def mkl_switch():
 
 
 class Side:
-    """A worker process: `ours`, `torch`, torch `tuned`, or any name with its library."""
+    """A worker process: `ours`, `torch`, torch `tuned`, or any name with its library.
 
-    def __init__(self, benchmark, name, threads=THREADS, library=None):
+    `root` is the checkout whose package is "ours".
+    """
+
+    def __init__(self, benchmark, name, threads=THREADS, library=None, root=ROOT):
         self.name = name
         self.library = library or ("ours" if name == "ours" else "torch")
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         python = sys.executable
         if self.library == "ours":
             environment["PYTHONPATH"] = os.pathsep.join(
-                [str(ROOT), *filter(None, [environment.get("PYTHONPATH")])]
+                [str(root), *filter(None, [environment.get("PYTHONPATH")])]
             )
         else:
             python = peer_python()

@@ -8,7 +8,7 @@
 
 namespace dygraph {
 
-// Runs `f` behind the work that is queued on the place now. Nobody waits for it: whether the work
+// Runs `f` behind the work that is queued on the place now. The host does not wait: whether the work
 // is done is asked at once, and again in each later call of these functions. Never throws; `f` must
 // not either.
 void AfterQueuedWork(Place place, std::function<void()> f) noexcept;

@@ -125,7 +125,7 @@ Tensor ToExport(const Given& v, const char* how) {
 }
 
 // The address of a CUDA variable's values, and what keeps them while it lives.
-py::tuple Lend(const Given& v) {
+py::tuple AddressOf(const Given& v) {
   auto* kept = new Tensor(ToExport(v, "__cuda_array_interface__"));
   PyObject* capsule = PyCapsule_New(kept, nullptr, [](PyObject* self) {
     auto* tensor = static_cast<Tensor*>(PyCapsule_GetPointer(self, nullptr));
@@ -320,7 +320,7 @@ Ref<Variable> FromDLPack(py::object capsule, bool copy) {
 void BindDLPack(py::module_& m) {
   m.def("to_dlpack", &ToDLPack, py::arg("variable"), py::arg("versioned"), py::arg("copy"),
         py::arg("to_host"));
-  m.def("lend", &Lend);
+  m.def("exported", &AddressOf);
   m.def("from_cuda_array", &FromCUDAArray);
   m.def(
       "is_foreign",

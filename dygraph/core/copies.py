@@ -22,7 +22,7 @@ def reduce(self, protocol=2):
     """Pickles hold values, LoD, flags, name and attributes, but no gradient, hooks or history."""
     flags = (self.stop_gradient, self.persistable)
     state = dict(self.__dict__)
-    state.pop("_lent", None)  # memory that other libraries look at
+    state.pop("_exported", None)  # memory that other libraries look at
     if _core.is_empty(self):
         return _rebuild, (type(self), None, None, None, flags, self.name, state)
     if _core.is_selected_rows(self):

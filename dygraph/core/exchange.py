@@ -21,7 +21,7 @@ Variable = _core.Variable
 _HOST = (1, 0)  # DLPack's number of host memory
 _CUDA, _CUDA_MANAGED = 2, 13  # and of the memory of CUDA devices
 _DEFAULT_STREAM, _NO_STREAM = 1, -1
-_MANY_LENT = 64
+_MANY_EXPORTED = 64
 
 
 def array(self, dtype=None, copy=None):
@@ -89,7 +89,7 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     keeps it alive; a later write to this variable copies first. Other consumers get a copy, since
     older capsules cannot be marked read-only.
 
-    On a CUDA device nobody waits on the host: the consumer's `stream` waits for what is queued on
+    On a CUDA device the host does not wait: the consumer's `stream` waits for what is queued on
     ours. None and 1 are CUDA's default stream, 2 the one of the thread, -1 asks for no wait, other
     numbers are addresses of streams.
 
@@ -149,15 +149,15 @@ def cuda_array_interface(self):
             f"'{type(self).__name__}' has no attribute '__cuda_array_interface__' for {self.dtype} "
             f"on {place}"
         )
-    address, holder = _core.lend(self)
-    lent = self.__dict__.setdefault("_lent", [])
-    if not lent or lent[-1][0] != address:
-        lent.append((address, holder))
-    if len(lent) == _MANY_LENT:
+    address, holder = _core.exported(self)
+    exported = self.__dict__.setdefault("_exported", [])
+    if not exported or exported[-1][0] != address:
+        exported.append((address, holder))
+    if len(exported) == _MANY_EXPORTED:
         import warnings
 
         warnings.warn(
-            f"__cuda_array_interface__: {_MANY_LENT} values that '{self.name}' had are kept, since "
+            f"__cuda_array_interface__: {_MANY_EXPORTED} values that '{self.name}' had are kept, since "
             "other libraries may look at them. cupy.from_dlpack(x) keeps a value as long as the "
             "array lives",
             RuntimeWarning,

@@ -123,7 +123,7 @@ class Producer:
         if not self.versioned and how:
             raise TypeError("unexpected argument 'max_version'")
         self.asked.append(stream)
-        address, self.kept = _core.lend(self.owned)
+        address, self.kept = _core.exported(self.owned)
         array = Array(address, Device(2, 0), 2, Type(2, 32, 1), self.sizes, self.steps, 0)
         self.deleter = DELETER(self._free)
         if self.versioned:
@@ -147,7 +147,7 @@ def test_a_capsule_describes_the_memory():
     assert (array.device.kind, array.device.number) == (2, 0)
     assert (array.dtype.code, array.dtype.bits, array.dtype.lanes) == (2, 32, 1)
     assert (c.shape, c.strides) == ((2, 3), (3, 1))
-    assert c.data == _core.lend(x)[0]
+    assert c.data == _core.exported(x)[0]
     c.free()
 
 
@@ -156,7 +156,7 @@ def test_the_memory_is_shared_until_a_write_and_lives_as_long_as_it_is_used():
     c = Consumer(x.__dlpack__(max_version=(1, 0)))
     used = dygraph.cuda.memory_allocated()
     x.fill_(7.0)  # into memory of its own
-    assert _core.lend(x)[0] != c.data
+    assert _core.exported(x)[0] != c.data
     assert dygraph.cuda.memory_allocated() > used
     x = None
     gc.collect()
@@ -177,7 +177,7 @@ def test_an_unused_capsule_frees_what_it_holds():
 
 def test_old_consumers_and_those_who_ask_get_copies():
     x = variable([1, 2])
-    own = _core.lend(x)[0]
+    own = _core.exported(x)[0]
     old = Consumer(x.__dlpack__(), versioned=False)
     asked = Consumer(x.__dlpack__(max_version=(1, 0), copy=True))
     assert own not in (old.data, asked.data) and asked.managed.flags == 2
@@ -277,7 +277,7 @@ def test_an_array_is_shared_and_given_back_once(versioned, take):
     x = take(theirs)
     assert theirs.asked[-1] == dygraph.cuda.current_stream().cuda_stream
     assert x.place == PLACE and x.stop_gradient
-    assert _core.lend(x)[0] == _core.lend(theirs.owned)[0]
+    assert _core.exported(x)[0] == _core.exported(theirs.owned)[0]
     y = x + 1.0
     assert theirs.freed == 0
     del x
@@ -367,7 +367,7 @@ def test_the_interface_names_every_field(dtype):
     assert described == {
         "shape": (2, 3),
         "typestr": np.dtype(dtype).str,
-        "data": (_core.lend(x)[0], True),
+        "data": (_core.exported(x)[0], True),
         "strides": None,
         "stream": dygraph.cuda.current_stream().cuda_stream,
         "version": 3,
@@ -385,9 +385,9 @@ def test_there_is_no_interface_where_it_would_be_wrong():
 def test_what_was_shown_stays_as_it_was():
     x = variable([1, 2])
     address = x.__cuda_array_interface__["data"][0]
-    assert x.__cuda_array_interface__["data"][0] == address and len(x._lent) == 1
+    assert x.__cuda_array_interface__["data"][0] == address and len(x._exported) == 1
     x.fill_(5.0)
-    assert x.__cuda_array_interface__["data"][0] != address and len(x._lent) == 2
+    assert x.__cuda_array_interface__["data"][0] != address and len(x._exported) == 2
     again = dygraph.from_dlpack(Shown(address, (2,)))
     assert again.tolist() == [1.0, 2.0]
     assert pickle.loads(pickle.dumps(x)).tolist() == copy.deepcopy(x).tolist() == [5.0, 5.0]
@@ -416,10 +416,10 @@ class Shown:
 
 def test_objects_with_the_interface_are_shared():
     owner = variable([[1, 2, 3], [4, 5, 6]])
-    shown = Shown(_core.lend(owner)[0], (2, 3), owner)
+    shown = Shown(_core.exported(owner)[0], (2, 3), owner)
     count = sys.getrefcount(shown)
     x = dygraph.to_variable(shown)
-    assert _core.lend(x)[0] == _core.lend(owner)[0] and x.tolist() == owner.tolist()
+    assert _core.exported(x)[0] == _core.exported(owner)[0] and x.tolist() == owner.tolist()
     assert sys.getrefcount(shown) == count + 1
     del x
     dygraph.cuda.synchronize()
@@ -430,7 +430,7 @@ def test_objects_with_the_interface_are_shared():
 
 def test_strides_count_in_bytes():
     owner = variable([[1, 2, 3], [4, 5, 6]])
-    address = _core.lend(owner)[0]
+    address = _core.exported(owner)[0]
     turned = Shown(address, (3, 2), owner, strides=(4, 12))
     assert dygraph.from_dlpack(turned).tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     back = Shown(address + 8, (3,), owner, strides=(-4,))
@@ -444,7 +444,7 @@ def test_strides_count_in_bytes():
 @pretended
 def test_our_stream_waits_for_theirs():
     owner = variable([1, 2])
-    address = _core.lend(owner)[0]
+    address = _core.exported(owner)[0]
     with cuda_library.pretending(BATCH=64) as library:
         for fields, records in (
             ({"stream": None}, 0),
@@ -484,7 +484,7 @@ class Foreign(Shown):
 
 def test_arithmetic_with_their_arrays_is_ours():
     owner, x = variable([1, 2]), variable([10, 20])
-    theirs = Foreign(_core.lend(owner)[0], (2,), owner)
+    theirs = Foreign(_core.exported(owner)[0], (2,), owner)
     x.stop_gradient = False
     for y in (x + theirs, theirs + x, dygraph.add(x, theirs)):
         assert isinstance(y, dygraph.Variable) and y.tolist() == [11.0, 22.0]
@@ -495,7 +495,7 @@ def test_arithmetic_with_their_arrays_is_ours():
 def test_their_elementwise_functions_give_variables():
     """CuPy asks its arguments for this method before it computes, and names ufuncs cupy_add."""
     owner, x = variable([1, 2]), variable([10, 20])
-    theirs = Foreign(_core.lend(owner)[0], (2,), owner)
+    theirs = Foreign(_core.exported(owner)[0], (2,), owner)
     add = types.SimpleNamespace(__name__="cupy_add")
     assert x.__cupy_override_elementwise_kernel__(add, theirs, x).tolist() == [11.0, 22.0]
     root = np.sqrt(variable([4.0, 9.0]))
