@@ -832,9 +832,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   PRETEND_ENTER();
-  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
+  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   if (!event->stream || event->stream->done >= event->ticket) return cudaSuccess;
   if (!QueryRuns(&event->queries)) return Set(cudaErrorNotReady);
   Finish(event->stream, event->ticket);
@@ -842,9 +842,9 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   PRETEND_ENTER();
-  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   if (!IsEvent(event)) return Set(cudaErrorInvalidResourceHandle);
   if (event->capture) return Set(cudaErrorCapturedEvent);
+  if (cudaError_t error = CheckNoCapture(); error != cudaSuccess) return error;
   ++g_counters.waits;
   if (event->stream) Finish(event->stream, event->ticket);
   return cudaSuccess;
