@@ -732,8 +732,8 @@ def test_a_program_within_a_recorded_function_draws_anew():
 def test_pinned_memory_on_its_way_does_not_spoil_a_recording():
     small = dygraph.full([3], 2.0).pin_memory()
     with cuda_library.pretending(LATE=1):
+        fast = cuda.graph(lambda v: v * small.cuda())
         for k in range(3):
-            fast = cuda.graph(lambda v: v * small.cuda())
             pinned = dygraph.full([100_000], float(k)).pin_memory()
             copied = pinned.cuda()
             del pinned  # given back when the copy is done, which the recording must not ask
