@@ -1,7 +1,7 @@
 """Builds the C++ part with CMake and Ninja; everything else is in pyproject.toml.
 
 Environment: DYGRAPH_WITH_ONEDNN=0 leaves oneDNN out, DYGRAPH_WITH_CUDA=1 builds the CUDA backend
-with nvcc (half an hour more on two cores), DYGRAPH_CMAKE_ARGS passes options to CMake,
+with nvcc (some 25 minutes more on two cores), DYGRAPH_CMAKE_ARGS passes options to CMake,
 DYGRAPH_BUILD_DIR says where the objects are kept between builds, DYGRAPH_PROGRESS names the file
 or terminal that shows how far the compiler is (pip keeps our own output to itself).
 """

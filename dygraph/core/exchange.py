@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from dygraph import _core
-from dygraph.core import check
+from dygraph.core import check, promotion
 from dygraph.core.lazily import find
 from dygraph.errors import (
     ArgumentTypeError,
@@ -40,14 +40,7 @@ def array_ufunc(self, ufunc, method, *inputs, **kwargs):
     """NumPy's elementwise functions on Variables; see `dygraph.core.numpy_protocol`."""
     from dygraph.core import numpy_protocol
 
-    return numpy_protocol.call_ufunc(ufunc, method, tuple(map(_ours, inputs)), kwargs)
-
-
-def _ours(value):
-    """An array of another library on a CUDA device as a Variable; other values unchanged."""
-    if isinstance(value, (Variable, np.ndarray)) or not hasattr(value, "__cuda_array_interface__"):
-        return value
-    return from_dlpack(value)  # PyTorch's other interface names no stream
+    return numpy_protocol.call_ufunc(ufunc, method, tuple(map(promotion.on_device, inputs)), kwargs)
 
 
 def cupy_kernel(self, kernel, *args, **kwargs):
@@ -157,9 +150,9 @@ def cuda_array_interface(self):
         import warnings
 
         warnings.warn(
-            f"__cuda_array_interface__: {_MANY_EXPORTED} values that '{self.name}' had are kept, since "
-            "other libraries may look at them. cupy.from_dlpack(x) keeps a value as long as the "
-            "array lives",
+            f"__cuda_array_interface__: {_MANY_EXPORTED} values that '{self.name}' had are kept, "
+            "since other libraries may look at them. cupy.from_dlpack(x) keeps a value as long as "
+            "the array lives",
             RuntimeWarning,
             stacklevel=2,
         )

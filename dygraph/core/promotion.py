@@ -35,7 +35,7 @@ def same_type(values):
         if all(type(v) is float or isinstance(v, Variable) and v.dtype is dtype for v in values):
             return [v if isinstance(v, Variable) else _core.literal(v, dtype) for v in values]
     typed = [float(v) if isinstance(v, np.float64) else v for v in values]
-    typed = [_on_device(v) for v in typed]
+    typed = [on_device(v) for v in typed]
     given = [v for v in typed if isinstance(v, (Variable, np.ndarray, np.generic))]
     beside = result_type(*given) if given else None
     typed = [
@@ -53,7 +53,7 @@ def same_type(values):
     ]
 
 
-def _on_device(value):
+def on_device(value):
     """An array of another library on a CUDA device as a Variable; other values unchanged."""
     if isinstance(value, (Variable, *_NUMBERS, float, complex, np.ndarray, list, tuple)):
         return value
@@ -61,7 +61,7 @@ def _on_device(value):
         return value
     from dygraph.core.exchange import from_dlpack
 
-    return from_dlpack(value)
+    return from_dlpack(value)  # PyTorch's other interface names no stream
 
 
 def promote_types(a, b):

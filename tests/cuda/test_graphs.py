@@ -1,6 +1,6 @@
 """Programs, compiled steps and functions as graphs: equal bits, and what they refuse.
 
-750 lines because all kinds of graphs are held against the same steps.
+More than 600 lines because all kinds of graphs are held against the same steps.
 """
 
 import contextlib

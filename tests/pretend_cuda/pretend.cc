@@ -1,5 +1,5 @@
 // The host side of the pretended runtime: devices, streams, events, copies, capture and graphs.
-// 996 lines because all of them work on the same queues under one lock.
+// More than 600 lines because all of them work on the same queues under one lock.
 #include <cuda_runtime.h>
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // The pretended CUDA does what the real one is documented to do, and refuses what it should.
-// 790 lines because naive products and convolutions with all their descriptors are in it.
+// More than 600 lines because naive products and convolutions with all their descriptors are in it.
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <sys/wait.h>
